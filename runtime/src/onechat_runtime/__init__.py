@@ -1,0 +1,1 @@
+"""What every onechat service needs and no domain word."""

@@ -1,0 +1,1 @@
+"""onechat's agent service: agents, turns, the queue, the model."""

@@ -1,0 +1,1 @@
+"""onechat's memory service: logs, trees and views."""

@@ -1,0 +1,1 @@
+"""onechat's Telegram gateway."""
