@@ -1,0 +1,1 @@
+"""The runtime's own tables, numbered; how they are applied: store_schema.py."""

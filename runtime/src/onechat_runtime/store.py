@@ -1,0 +1,243 @@
+"""A service's own SQLite store: one writer with group commit, reads beside it, a lock for life.
+
+apsw, WAL, synchronous=FULL: what `write` returned is on disk. Files 0600 in a folder 0700. Migrations:
+store_schema.py. The writing thread: store_writer.py. The lock: data_folder.py.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+
+from onechat_runtime import logs
+from onechat_runtime.clock import Clock
+from onechat_runtime.data_folder import WriterLock, claim_folder, disk_full, unusable
+from onechat_runtime.errors import StartRefused, StoreFull
+from onechat_runtime.health import HealthBoard
+from onechat_runtime.store_schema import RUNTIME, Migration, bring_up_to_date, migrations_in
+from onechat_runtime.store_writer import Writer, seen_from_outside
+
+__all__ = ["Migration", "Store", "migrations_in"]
+
+T = TypeVar("T")
+
+BUSY_MS: Final = 5_000  # readers never wait for the writer in WAL; a recovery or a checkpoint may hold them
+WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
+ASIDE_THREADS: Final = 2
+_MAGIC: Final = b"SQLite format 3\0"
+_FULL: Final = "store_full"
+_DAMAGED: Final = "store_damaged"
+
+log = logs.get("onechat.store")
+
+
+class Store:
+    """One SQLite file that this process alone writes.
+
+    Jobs get a connection and must use nothing else: no awaiting, no BEGIN or COMMIT of their own.
+    """
+
+    path: Path
+    schema: int  #: number of the newest migration of the service's own component
+
+    def __init__(
+        self, path: Path, db: apsw.Connection, *, schema: int, vfs: str | None, board: HealthBoard | None
+    ) -> None:
+        """Use `Store.open`."""
+        self.path = path
+        self.schema = schema
+        self._vfs = vfs
+        self._db = db
+        self._board = board
+        self._after_commit: list[Callable[[], None]] = []
+        self._writer = Writer(db, self._settled)
+        self._reader = connect(path, vfs=vfs, writes=False)
+        self._reading = threading.RLock()
+        self._aside = ThreadPoolExecutor(max_workers=ASIDE_THREADS, thread_name_prefix="store-reader")
+        self._aside_open: set[apsw.Connection] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        path: Path,
+        *,
+        component: str,
+        migrations: Sequence[Migration],
+        clock: Clock,
+        board: HealthBoard | None = None,
+        vfs: str | None = None,
+    ) -> AsyncIterator["Store"]:
+        """The store at `path`, made and migrated if need be; what was taken is committed at the end.
+
+        Raises StartRefused, one line, for a store that another process holds, that is newer, damaged or no
+        store, or that cannot be written. After an unclean end the integrity check runs in the background
+        and `board` gets a trouble for what it finds. `vfs` is the SQLite VFS to use.
+        """
+        components = {RUNTIME: migrations_in("onechat_runtime.migrations"), component: migrations}
+        lock, db, unclean = await asyncio.to_thread(_start, path, components, clock, vfs)
+        store = cls(path, db, schema=len(migrations), vfs=vfs, board=board)
+        check = asyncio.create_task(store._check_integrity()) if unclean else None
+        try:
+            yield store
+        finally:
+            if check is not None:
+                check.cancel()
+            store._writer.stop_taking()
+            # Shielded: a second cancel must not leave the lock behind a half-closed store.
+            await asyncio.shield(asyncio.to_thread(store._close, lock))
+
+    async def write(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Run `job` in the next commit; when this returns its work is on disk.
+
+        What `job` raises is raised here, and its own work alone is undone. StoreFull when the disk is full. A
+        caller that is cancelled does not stop its job.
+        """
+        result: T = await self._writer.submit(job)
+        return result
+
+    def read(self, job: Callable[[apsw.Connection], T]) -> T:
+        """`job`'s result on one consistent state, in the caller's thread: for short point reads."""
+        with self._reading:
+            return _on_one_state(self._reader, job)
+
+    async def read_aside(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Like `read`, in a worker thread with its own connection, for long reads; cancelling ends it."""
+        db: list[apsw.Connection] = []
+
+        def work() -> T:
+            db.append(connect(self.path, vfs=self._vfs, writes=False))
+            self._aside_open.add(db[0])
+            try:
+                return _on_one_state(db[0], job)
+            finally:
+                self._aside_open.discard(db[0])
+                db[0].close()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._aside, work)
+        except asyncio.CancelledError:
+            for one in self._aside_open.intersection(db):
+                one.interrupt()
+            raise
+
+    def after_commit(self, listener: Callable[[], None]) -> None:
+        """Call `listener` in the loop's thread after each commit, failed ones too."""
+        self._after_commit.append(listener)
+
+    def _settled(self, full: bool) -> None:
+        if self._board is not None and full:
+            self._board.trouble(_FULL, f"The disk that holds {self.path} is full: free some space.")
+        elif self._board is not None:
+            self._board.clear(_FULL)
+        for listener in self._after_commit:
+            listener()
+
+    async def _check_integrity(self) -> None:
+        try:
+            found = await self.read_aside(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall())
+        except apsw.CorruptError:
+            found = []
+        if found == [("ok",)]:
+            log.info("store_checked", store=str(self.path))
+            return
+        log.error("store_damaged", store=str(self.path), found=[row[0] for row in found])
+        if self._board is not None:
+            sentence = f"The store {self.path} is damaged: stop onechat and restore a backup."
+            self._board.trouble(_DAMAGED, sentence)
+
+    def _close(self, lock: WriterLock) -> None:
+        self._writer.join()
+        for one in list(self._aside_open):
+            one.interrupt()
+        self._aside.shutdown(wait=True, cancel_futures=True)
+        self._reader.close()
+        self._db.close()  # the last one out moves the log into the store
+        lock.release(clean=True)
+
+
+def connect(path: Path, *, vfs: str | None = None, writes: bool) -> apsw.Connection:
+    """A connection to the store at `path`, which must exist; without `writes` it refuses to write."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    db.set_busy_timeout(BUSY_MS)
+    # A misspelt column must be an error, not a string.
+    db.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    db.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    db.execute("PRAGMA temp_store=MEMORY")  # the root file system may be read-only
+    db.execute("PRAGMA foreign_keys=ON")
+    if not writes:
+        db.execute("PRAGMA query_only=ON")
+        return db
+    db.execute("PRAGMA journal_mode=WAL").fetchall()
+    db.execute("PRAGMA synchronous=FULL")
+    db.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}").fetchall()
+    return db
+
+
+def _on_one_state(db: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
+    if db.in_transaction:
+        return job(db)
+    db.execute("BEGIN")
+    try:
+        return job(db)
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _start(
+    path: Path, components: dict[str, Sequence[Migration]], clock: Clock, vfs: str | None
+) -> tuple[WriterLock, apsw.Connection, bool]:
+    """The lock, a connection to the store brought up to date, whether its last process ended uncleanly."""
+    claim_folder(path.parent, private=True)
+    lock = WriterLock(path.with_name(path.name + ".lock"))
+    try:
+        log_file = path.with_name(path.name + "-wal")
+        unclean = lock.after_unclean_end or (log_file.exists() and log_file.stat().st_size > 0)
+        _make_private(path)
+        return lock, _opened(path, components, clock, vfs), unclean
+    except BaseException as error:
+        lock.release(clean=not lock.after_unclean_end)
+        if isinstance(error, OSError):
+            raise unusable(path, error) from None
+        raise
+
+
+def _make_private(path: Path) -> None:
+    """Create the file 0600 if need be, SQLite gives its log the same mode; refuse what is no database."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        os.fchmod(file, 0o600)
+        start = os.pread(file, len(_MAGIC), 0)
+    finally:
+        os.close(file)
+    if start and start != _MAGIC:
+        raise StartRefused(f"{path} is not a database of onechat: move it away, or restore a backup.")
+
+
+def _opened(
+    path: Path, components: dict[str, Sequence[Migration]], clock: Clock, vfs: str | None
+) -> apsw.Connection:
+    db: apsw.Connection | None = None
+    try:
+        db = connect(path, vfs=vfs, writes=True)
+        bring_up_to_date(db, path, components, clock.now())
+        return db
+    except (apsw.NotADBError, apsw.CorruptError):
+        raise StartRefused(f"{path} is damaged: restore a backup.") from None
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
+        raise StartRefused(
+            f"{path} cannot be written: give this user write access to it and its folder."
+        ) from None
+    except apsw.BusyError:
+        raise StartRefused(f"{path} is held by another program: close it, then start again.") from None
+    except (apsw.FullError, apsw.IOError) as error:
+        if db is not None and isinstance(seen_from_outside(error, db), StoreFull):
+            raise disk_full(path) from None
+        raise StartRefused(f"{path} cannot be read or written: look at the disk that holds it.") from None

@@ -1,0 +1,127 @@
+"""The one thread that writes to a store: all jobs that wait share one commit, each in its own savepoint.
+
+What a job raises undoes that job alone. When SQLite gives the whole transaction up (a full disk does that),
+every job of that commit fails; none was acknowledged. Jobs run in the order in which they came.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import apsw
+
+from onechat_runtime.data_folder import DISK_FULL
+from onechat_runtime.errors import StoreFull
+
+JOBS_PER_COMMIT: Final = 256
+
+_Job = Callable[[apsw.Connection], Any]
+_Waiting = tuple[_Job, "asyncio.Future[Any]"]
+_Outcome = tuple["asyncio.Future[Any]", Any, BaseException | None]
+
+
+class Writer:
+    """The only user of `db`. `settled(full)` runs in the loop's thread after each commit's outcome."""
+
+    def __init__(self, db: apsw.Connection, settled: Callable[[bool], None]) -> None:
+        self._db = db
+        self._settled = settled
+        self._loop = asyncio.get_running_loop()
+        self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._open = True
+        self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: _Job) -> "asyncio.Future[Any]":
+        """Take `job`; it runs even if nobody waits for the future any more."""
+        if not self._open:
+            raise RuntimeError("the store is closed")
+        future = self._loop.create_future()
+        self._jobs.put((job, future))
+        return future
+
+    def stop_taking(self) -> None:
+        """Take no more jobs; those that were taken are committed."""
+        if self._open:
+            self._open = False
+            self._jobs.put(None)
+
+    def join(self) -> None:
+        """Block until what was taken is committed."""
+        self._thread.join()
+
+    def _work(self) -> None:
+        more = True
+        while more:
+            batch, more = self._next_batch()
+            if batch:
+                self._tell(self._commit(batch))
+
+    def _next_batch(self) -> tuple[list[_Waiting], bool]:
+        batch: list[_Waiting] = []
+        waiting = self._jobs.get()
+        while waiting is not None:
+            batch.append(waiting)
+            if len(batch) == JOBS_PER_COMMIT:
+                return batch, True
+            try:
+                waiting = self._jobs.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            for job, future in batch:
+                outcomes.append(self._run(job, future))
+            self._db.execute("COMMIT")
+        except BaseException as error:  # noqa: BLE001 - goes to every waiter; the thread must live on
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            failure = seen_from_outside(error, self._db)
+            return [(future, None, failure) for _, future in batch]
+        return outcomes
+
+    def _run(self, job: _Job, future: "asyncio.Future[Any]") -> _Outcome:
+        self._db.execute("SAVEPOINT job")
+        try:
+            result = job(self._db)
+        except BaseException as error:
+            if not self._db.in_transaction:
+                raise  # SQLite undid the others' work too
+            failure = seen_from_outside(error, self._db)
+            self._db.execute("ROLLBACK TO job")
+            self._db.execute("RELEASE job")
+            return future, None, failure
+        self._db.execute("RELEASE job")
+        return future, result, None
+
+    def _tell(self, outcomes: list[_Outcome]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._settle, outcomes)
+        except RuntimeError:
+            return  # the loop is gone, and with it whoever waited
+
+    def _settle(self, outcomes: list[_Outcome]) -> None:
+        for future, result, error in outcomes:
+            if future.done():
+                continue  # cancelled while it waited
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+        self._settled(any(isinstance(error, StoreFull) for _, _, error in outcomes))
+
+
+def seen_from_outside(error: BaseException, db: apsw.Connection) -> BaseException:
+    """StoreFull for whatever means that there is no room; `error` itself for all else."""
+    if isinstance(error, apsw.FullError):
+        return StoreFull()
+    # SQLite reports a quota or a file limit as a failed write; only errno tells.
+    if isinstance(error, apsw.IOError) and db.system_errno in DISK_FULL:
+        return StoreFull()
+    return error
