@@ -1,0 +1,164 @@
+"""Which lines of a view merge, and when. Pure: no clock, no store.
+
+Sizes are UTF-8 bytes of the lines' texts, without `id+n|` and line end. How a node's text comes about:
+ready.py and lines.py. Where views are kept: adapters/log_store.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from onechat_memory.domain.tree import Node
+
+SizeOf = Callable[[Node], int | None]
+"""A node's size in bytes; None while it is not built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a view's batch begins and ends."""
+
+    high: int  #: bytes; a view that passes it begins a batch
+    low: int  #: bytes; a batch ends once the view is at most this
+
+
+CHAT = Limits(high=128_000, low=64_000)
+COMPACTION = Limits(high=32_000, low=16_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What one fit did."""
+
+    merged: tuple[Node, ...]  #: the parents that took their halves' place, in order
+    began: bool  #: whether a batch began
+
+
+class View:
+    """The lines that tile a log, oldest first, and whether a batch is owed.
+
+    Cost: a new line O(log view), a merge O(log view + levels), whatever the log's length.
+    """
+
+    __slots__ = ("_levels", "_pairs", "_sizes", "length", "limits", "owed", "size")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.length = 0  #: messages that it stands for
+        self.size = 0  #: bytes
+        self.owed = False  #: whether a batch has begun and not ended
+        # Both by first message. A dict keeps its order when the older half's entry is overwritten and the
+        # younger one's removed, so these stay oldest first without a search.
+        self._levels: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+        # Per level a heap of the parents' indices whose two halves are lines here and which are built. Such a
+        # pair leaves only by merging, and within a level the oldest is always the most due.
+        self._pairs: list[list[int]] = []
+
+    @classmethod
+    def restore(
+        cls, limits: Limits, lines: Iterable[tuple[Node, int]], *, owed: bool, parents_built: Iterable[Node]
+    ) -> View:
+        """The view as it was saved: its lines, oldest first, with their sizes; not fitted.
+
+        `parents_built` holds the built nodes of which both halves are lines.
+        """
+        view = cls(limits)
+        for node, size in lines:
+            view._levels[node.first] = node.level
+            view._sizes[node.first] = size
+            view.size += size
+            view.length = node.last + 1
+        view.owed = owed
+        for parent in parents_built:
+            view._push(parent)
+        return view
+
+    def __len__(self) -> int:
+        return len(self._levels)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (Node(level, first >> level) for first, level in self._levels.items())
+
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, Node) and self._levels.get(node.first) == node.level
+
+    def append(self, size: int, size_of: SizeOf) -> None:
+        """Take the next message's own line, of `size` bytes (its placeholder's, while it is not built)."""
+        node = Node(0, self.length)
+        self._levels[node.first] = 0
+        self._sizes[node.first] = size
+        self.size += size
+        self.length += 1
+        self._pair_up(node, size_of)
+
+    def note_built(self, node: Node, size: int) -> None:
+        """`node` has been built, with `size` bytes: a line here has its text now, or two lines can merge."""
+        if node in self:
+            self.size += size - self._sizes[node.first]
+            self._sizes[node.first] = size
+        elif node.level and all(half in self for half in node.halves):
+            self._push(node)
+
+    def fit(self, size_of: SizeOf, *, forced: bool = False) -> Fitted:
+        """Merge most due pairs until the low limit, if a batch is owed or the view has passed the high one.
+
+        `forced` begins a batch of its own accord (the compaction view's, when the chat's view merges).
+        """
+        began = not self.owed and self.size > (self.limits.low if forced else self.limits.high)
+        self.owed = self.owed or began
+        merged: list[Node] = []
+        while self.owed and self.size > self.limits.low:
+            node = self.merge_most_due(size_of)
+            if node is None:
+                break
+            merged.append(node)
+        if self.size <= self.limits.low:
+            self.owed = False
+        return Fitted(merged=tuple(merged), began=began)
+
+    def merge_most_due(self, size_of: SizeOf) -> Node | None:
+        """Put a parent in the place of the pair that is most due, and return it; None when no pair can merge.
+
+        Due is (length - last message of the pair) / 2**level of its nodes; the oldest of equals. Measured
+        from the pair's first message instead, old lines would be written again and again.
+        """
+        best: Node | None = None
+        for level, pairs in enumerate(self._pairs):
+            if pairs:
+                parent = Node(level + 1, pairs[0])
+                if best is None or self._is_more_due(parent, best):
+                    best = parent
+        if best is None:
+            return None
+        heappop(self._pairs[best.level - 1])
+        self._replace_halves(best, size_of)
+        return best
+
+    def _is_more_due(self, one: Node, other: Node) -> bool:
+        # Fractions over powers of two, compared as integers.
+        due = (self.length - one.last) << other.level
+        other_due = (self.length - other.last) << one.level
+        return due > other_due or (due == other_due and one.last < other.last)
+
+    def _replace_halves(self, parent: Node, size_of: SizeOf) -> None:
+        size = size_of(parent)
+        if size is None:
+            raise AssertionError(f"{parent.name} is taken for built and is not")
+        older, younger = parent.halves
+        self.size += size - self._sizes[older.first] - self._sizes.pop(younger.first)
+        self._levels[parent.first] = parent.level
+        self._sizes[parent.first] = size
+        del self._levels[younger.first]
+        self._pair_up(parent, size_of)
+
+    def _pair_up(self, node: Node, size_of: SizeOf) -> None:
+        if node.sibling in self and size_of(node.parent) is not None:
+            self._push(node.parent)
+
+    def _push(self, parent: Node) -> None:
+        while len(self._pairs) < parent.level:
+            self._pairs.append([])
+        heappush(self._pairs[parent.level - 1], parent.index)

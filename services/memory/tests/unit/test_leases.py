@@ -1,0 +1,84 @@
+"""Who may work on which node, and for how long."""
+
+import pytest
+from onechat_memory.domain.leases import LEASE_S, OUT_MAX, REST_S, LeaseId, Leases, LogId
+from onechat_memory.domain.tree import leaf
+
+LOG = LogId("log")
+
+
+@pytest.fixture
+def leases() -> Leases:
+    made = Leases(epoch="e")
+    made.hold("agent")
+    return made
+
+
+def test_a_leased_node_is_out_until_its_lease_ends(leases: Leases):
+    leases.lease(LOG, [leaf(1), leaf(2)], 0.0)
+
+    assert leases.unavailable(LOG, LEASE_S - 1) == {leaf(1), leaf(2)}
+    assert leases.unavailable(LOG, LEASE_S) == frozenset()
+
+
+def test_at_most_eight_of_a_log_are_out_and_logs_do_not_count_together(leases: Leases):
+    leases.lease(LOG, [leaf(number) for number in range(6)], 0.0)
+
+    assert leases.room(LOG, 1.0) == OUT_MAX - 6
+    assert leases.room(LogId("other"), 1.0) == OUT_MAX
+    assert leases.room(LOG, LEASE_S) == OUT_MAX
+
+
+def test_a_new_holder_frees_what_the_old_one_had(leases: Leases):
+    leases.lease(LOG, [leaf(1)], 0.0)
+
+    assert not leases.hold("agent")
+    assert leases.unavailable(LOG, 1.0) == {leaf(1)}
+    assert leases.hold("agent, started again")
+    assert leases.unavailable(LOG, 1.0) == frozenset()
+
+
+def test_a_piece_given_back_is_free_at_once(leases: Leases):
+    (lease,) = leases.lease(LOG, [leaf(1)], 0.0)
+
+    assert leases.give_back(LOG, leaf(1), lease.id, 1.0, rest=False)
+    assert leases.unavailable(LOG, 1.0) == frozenset()
+
+
+def test_a_piece_whose_content_failed_rests_first(leases: Leases):
+    (lease,) = leases.lease(LOG, [leaf(1)], 0.0)
+
+    assert leases.give_back(LOG, leaf(1), lease.id, 1.0, rest=True)
+    assert leases.room(LOG, 1.0) == OUT_MAX
+    assert leases.unavailable(LOG, REST_S) == {leaf(1)}
+    assert leases.unavailable(LOG, 1.0 + REST_S) == frozenset()
+
+
+def test_a_lease_that_has_ended_cannot_be_given_back(leases: Leases):
+    """Such a failure counts nothing: somebody else may have the piece by now."""
+    (first,) = leases.lease(LOG, [leaf(1)], 0.0)
+    (second,) = leases.lease(LOG, [leaf(1)], LEASE_S)
+
+    assert not leases.give_back(LOG, leaf(1), first.id, LEASE_S, rest=True)
+    assert not leases.give_back(LOG, leaf(2), second.id, LEASE_S, rest=True)
+    assert leases.give_back(LOG, leaf(1), second.id, LEASE_S, rest=True)
+    assert not leases.give_back(LOG, leaf(1), second.id, LEASE_S, rest=True)
+
+
+def test_leases_of_another_start_are_not_taken_for_ones_of_this(leases: Leases):
+    (lease,) = leases.lease(LOG, [leaf(1)], 0.0)
+    restarted = Leases(epoch="f")
+    restarted.lease(LOG, [leaf(1)], 0.0)
+
+    assert not restarted.give_back(LOG, leaf(1), lease.id, 1.0, rest=True)
+    assert not restarted.give_back(LOG, leaf(1), LeaseId(""), 1.0, rest=True)
+
+
+def test_the_next_change_is_the_first_lease_or_rest_to_end(leases: Leases):
+    assert leases.next_change(0.0) is None
+
+    first, _ = leases.lease(LOG, [leaf(1), leaf(2)], 0.0)
+    assert leases.next_change(20.0) == LEASE_S - 20
+
+    leases.give_back(LOG, leaf(1), first.id, 20.0, rest=True)
+    assert leases.next_change(20.0) == REST_S
