@@ -1,0 +1,1 @@
+"""What the gateway decides. Pure: the standard library only, no clock, no chance, no I/O."""

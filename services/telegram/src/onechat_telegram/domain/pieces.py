@@ -1,0 +1,50 @@
+"""A reply as the messages that Telegram takes: pieces of at most 4,096 UTF-16 units and 100 entities.
+
+A piece is a part of the Markdown source and what it looks like; the source itself is what is sent where
+Telegram refuses the formatting. How a part is rendered is given from outside (adapters/markdown.py).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered
+from onechat_telegram.domain.splitting import split
+from onechat_telegram.domain.utf16 import blank, units
+
+TEXT_MAX = 4096  # units after entity parsing; Bot API, sendMessage
+_PART_MIN = 64  # units; a part this small that still does not fit goes as it was written
+
+Render = Callable[[str], Rendered | None]  #: Markdown in, its looks out; None where it can't be rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One message of a reply."""
+
+    text: str  #: what is shown, at most 4,096 units
+    entities: tuple[Entity, ...]  #: its formatting, at most 100
+    plain: str  #: the Markdown it came from, at most 4,096 units; sent where the formatting is refused
+
+
+def pieces_of(source: str, render: Render, room: int = TEXT_MAX) -> tuple[Piece, ...]:
+    """The pieces of `source` in order; none for a text in which nothing can be seen. Ends for any text.
+
+    `room` is what a piece may hold, less than 4,096 where something will be added to it.
+    """
+    return tuple(_fitting(source, render, room, room))
+
+
+def _fitting(source: str, render: Render, limit: int, room: int) -> Iterator[Piece]:
+    for part in split(source, limit):
+        if blank(part):
+            continue
+        shown = render(part)
+        smaller = min(limit, units(part)) * 3 // 4
+        if shown is None or blank(shown.text):
+            yield Piece(text=part, entities=(), plain=part)
+        elif units(shown.text) <= room and len(shown.entities) <= ENTITIES_MAX:
+            yield Piece(text=shown.text, entities=shown.entities, plain=part)
+        elif smaller >= _PART_MIN:
+            yield from _fitting(part, render, smaller, room)
+        else:
+            yield Piece(text=part, entities=(), plain=part)
