@@ -1,0 +1,165 @@
+"""What the demo model answers in a turn: by rules, from the request alone. Pure and deterministic.
+
+It keeps no state: what was asked and what has been done about it both stand in the request. What plain words
+ask for: asks.py; looking things up: recall.py; small talk: talk.py; compactions: compaction.py.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from onechat_demo.answers import Answer, Call
+from onechat_demo.asks import Command, Recall, asks_in
+from onechat_demo.prompt import Called, Entry, Prompt, Returned, Said, from_outside, lines_of, read_prompt
+from onechat_demo.recall import first_zooms, next_zoom
+from onechat_demo.refusals import JsonObject
+from onechat_demo.talk import CLIP_MAX, clipped, reply_to, signed
+
+Tools = Mapping[str, Sequence[str]]  # a tool's name and its arguments, in the schema's order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Everything the user's messages of this turn asked for."""
+
+    commands: tuple[Command, ...]
+    recalls: tuple[Recall, ...]
+    lookups: tuple[Command, ...]  #: the first zooms of the recalls
+
+
+def answer_turn(body: JsonObject) -> Answer:
+    """The answer to a turn's request: calls while there is something to run, then a reply, maybe empty."""
+    prompt, tools = read_prompt(body), tools_of(body)
+    asked = _asked(prompt, tools)
+    zooms = [*asked.lookups, *_follow_ups(prompt, asked)] if "zoom" in tools else []
+    once = {_identity(zoom.tool, zoom.arguments): zoom for zoom in zooms}
+    todo = _without_made((*asked.commands, *once.values()), prompt.turn)
+    if todo:
+        if body.get("parallel_tool_calls") is False:
+            todo = todo[:1]
+        return Answer(calls=tuple(_call(command, tools) for command in todo))
+    said = [*_report(prompt, asked), *_talk(prompt, tools)]
+    return Answer(text=signed("\n".join(said))) if said else Answer()
+
+
+def tools_of(body: JsonObject) -> Tools:
+    """The tools that this request may call."""
+    choice = body.get("tool_choice", "auto")
+    offered = body.get("tools")
+    if choice == "none" or not isinstance(offered, list):
+        return {}
+    found = {tool["name"]: tuple(tool["parameters"].get("properties", {})) for tool in offered}
+    if isinstance(choice, dict):
+        allowed = [choice.get("name"), *(one.get("name") for one in choice.get("tools", ()))]
+        found = {name: arguments for name, arguments in found.items() if name in allowed}
+    return found
+
+
+def _asked(prompt: Prompt, tools: Tools) -> Asked:
+    asks = [ask for entry in _users(prompt.turn) for ask in asks_in(entry.text)]
+    recalls = tuple(ask for ask in asks if isinstance(ask, Recall))
+    return Asked(
+        commands=tuple(_fitted(ask, tools) for ask in asks if isinstance(ask, Command) and ask.tool in tools),
+        recalls=recalls,
+        lookups=tuple(zoom for recall in recalls for zoom in first_zooms(prompt.view, recall)),
+    )
+
+
+def _fitted(command: Command, tools: Tools) -> Command:
+    """`command` with the arguments that the tool has; a call with others would never count as made."""
+    known = {key: value for key, value in command.arguments.items() if key in tools[command.tool]}
+    return Command(tool=command.tool, arguments=known)
+
+
+def _users(entries: Iterable[Entry]) -> list[Said]:
+    return [
+        entry
+        for entry in entries
+        if isinstance(entry, Said) and not entry.by_model and not from_outside(entry.text)
+    ]
+
+
+def _follow_ups(prompt: Prompt, asked: Asked) -> tuple[Command, ...]:
+    """Deeper zooms for what a question's earlier zooms gave."""
+    found: list[Command] = []
+    for called, returned in _results(prompt.turn):
+        if called.name == "zoom":
+            lines = lines_of(returned.text)
+            deeper = [next_zoom(called, lines, recall) for recall in asked.recalls]
+            found += [command for command in deeper if command is not None][:1]
+    return tuple(found)
+
+
+def _results(turn: Sequence[Entry]) -> list[tuple[Called, Returned]]:
+    calls = {entry.call_id: entry for entry in turn if isinstance(entry, Called)}
+    return [(calls[entry.call_id], entry) for entry in turn if isinstance(entry, Returned)]
+
+
+def _without_made(wanted: Sequence[Command], turn: Sequence[Entry]) -> tuple[Command, ...]:
+    """What of `wanted` was not called yet; a call counts for one command with its tool and arguments."""
+    made = [_identity(entry.name, entry.arguments) for entry in turn if isinstance(entry, Called)]
+    todo: list[Command] = []
+    for command in wanted:
+        identity = _identity(command.tool, command.arguments)
+        if identity in made:
+            made.remove(identity)
+        else:
+            todo.append(command)
+    return tuple(todo)
+
+
+def _identity(tool: str, arguments: Mapping[str, object]) -> str:
+    named = {key: value for key, value in arguments.items() if value is not None}
+    return tool + json.dumps(named, sort_keys=True)
+
+
+def _call(command: Command, tools: Tools) -> Call:
+    arguments = {name: command.arguments.get(name) for name in tools[command.tool]}
+    return Call(name=command.tool, arguments=json.dumps(arguments, ensure_ascii=False))
+
+
+def _report(prompt: Prompt, asked: Asked) -> list[str]:
+    """A paragraph for each result since the model last said something; of a lookup only where it ended."""
+    texts = [index for index, entry in enumerate(prompt.turn) if isinstance(entry, Said) and entry.by_model]
+    fresh = prompt.turn[texts[-1] + 1 :] if texts else prompt.turn
+    new = {entry.call_id for entry in fresh if isinstance(entry, Returned)}
+    results = [(called, returned) for called, returned in _results(prompt.turn) if returned.call_id in new]
+    said: list[str] = []
+    for called, returned in results:
+        if called.name == "zoom" and asked.recalls:
+            lines = lines_of(returned.text)
+            if any(next_zoom(called, lines, recall) for recall in asked.recalls):
+                continue
+            said.append(
+                f"I looked it up at message {called.arguments.get('id')}: {_shown(returned, results)}"
+            )
+        else:
+            said.append(f"{called.name} says: {_shown(returned, results)}")
+    return said
+
+
+def _shown(returned: Returned, results: Sequence[object]) -> str:
+    text = clipped(returned.text.strip(), CLIP_MAX // len(results)) or "(nothing)"
+    return text + (f" (and {returned.images} picture)" if returned.images else "")
+
+
+def _talk(prompt: Prompt, tools: Tools) -> list[str]:
+    """Replies to the messages since the model's last step that asked for nothing it can run."""
+    steps = [
+        index
+        for index, entry in enumerate(prompt.turn)
+        if isinstance(entry, Called) or (isinstance(entry, Said) and entry.by_model)
+    ]
+    fresh = _users(prompt.turn[steps[-1] + 1 :] if steps else prompt.turn)
+    said: list[str] = []
+    for message in fresh:
+        asks = asks_in(message.text)
+        if not asks:
+            said.append(reply_to(message, prompt))
+        for ask in asks:
+            match ask:
+                case Command(tool=tool) if tool not in tools:
+                    said.append(f"I have no tool {tool} here.")
+                case Recall(words=words) if "zoom" not in tools or not first_zooms(prompt.view, ask):
+                    said.append(f"No line of the chat that I see has: {' '.join(words)}.")
+    return said

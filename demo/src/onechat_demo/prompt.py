@@ -1,0 +1,172 @@
+"""What a request holds, as the brain reads it: the view, the state block, and the turn so far. Pure.
+
+The order of a turn's input: a user text with `<chat>` … `</chat>`, the state block, the turn's messages, then
+calls, their outputs and messages that came in between. A compaction's task is a user text that begins with
+`Compaction:` and holds `<input>`. Whether the request is well formed: rules.py.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from onechat_demo.items import item_kind
+from onechat_demo.refusals import JsonObject
+
+VIEW_LINE = re.compile(r"^(\d+)\+(\d+)\|(.*)$", re.MULTILINE)
+TASK_START = "Compaction:"
+OUTSIDE_MARK = "| "
+REPORT_START = re.compile(r"\[(?!image )[^\]\n]+\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a view: it stands for `count` messages from `first` on."""
+
+    first: int
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A text of a message: the user's side (`by_model` false) or the model's."""
+
+    text: str
+    by_model: bool
+    images: int = 0  #: pictures that came with it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A call that the model made earlier in this turn."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, object]  #: empty when they were malformed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What a call gave."""
+
+    call_id: str
+    text: str
+    images: int
+
+
+Entry = Said | Called | Returned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A request, read."""
+
+    view: tuple[Line, ...]
+    state: str  #: the block with the time and so on; empty when there is none
+    turn: tuple[Entry, ...]  #: what came after view and state, oldest first
+
+
+def read_prompt(body: JsonObject) -> Prompt:
+    """The parts of a request's input; system and developer items are left out."""
+    view: tuple[Line, ...] = ()
+    state, seen_view = "", False
+    turn: list[Entry] = []
+    for entry in _entries(body.get("input")):
+        if not seen_view and isinstance(entry, Said) and entry.text.lstrip().startswith("<chat>"):
+            seen_view = True
+            inside, _, rest = entry.text.partition("\n</chat>")
+            view = lines_of(inside)
+            state = rest.strip()
+            turn = []
+        else:
+            turn.append(entry)
+    if seen_view and not state:
+        state, turn = _split_state(turn)
+    return Prompt(view=view, state=state, turn=tuple(turn))
+
+
+def lines_of(text: str) -> tuple[Line, ...]:
+    """The lines `id+n|…` in a view or in what a zoom gave."""
+    return tuple(
+        Line(first=int(found[1]), count=int(found[2]), text=found[3]) for found in VIEW_LINE.finditer(text)
+    )
+
+
+def compaction_talk(body: JsonObject) -> tuple[str, tuple[str, ...]] | None:
+    """A compaction's task and the model's earlier tries at it, oldest first; None when this is a turn."""
+    task: str | None = None
+    tries: list[str] = []
+    for entry in _entries(body.get("input")):
+        if not isinstance(entry, Said):
+            continue
+        if not entry.by_model and entry.text.startswith(TASK_START) and "<input>" in entry.text:
+            task, tries = entry.text, []
+        elif entry.by_model:
+            tries.append(entry.text)
+    return None if task is None else (task, tuple(tries))
+
+
+def from_outside(text: str) -> bool:
+    """Whether a message is a report `[Name] …` or outside text with a mark on each line after the first."""
+    if REPORT_START.match(text):
+        return True
+    lines = text.splitlines()
+    marked = [line.startswith(OUTSIDE_MARK) or line == OUTSIDE_MARK.strip() for line in lines]
+    return len(lines) > 0 and any(marked) and all(marked[1:])
+
+
+def _split_state(turn: list[Entry]) -> tuple[str, list[Entry]]:
+    """The state block is the first text after the view, if another message follows it."""
+    texts = [entry for entry in turn if isinstance(entry, Said) and not entry.by_model]
+    if len(texts) < 2 or turn[0] is not texts[0]:
+        return "", turn
+    return texts[0].text, turn[1:]
+
+
+def _entries(value: object) -> Iterator[Entry]:
+    if isinstance(value, str):
+        yield Said(text=value, by_model=False)
+        return
+    for item in value if isinstance(value, list) else []:
+        match item_kind(item):
+            case "message" if item["role"] in ("user", "assistant"):
+                yield from _said(item)
+            case "function_call":
+                yield Called(
+                    call_id=item["call_id"], name=item["name"], arguments=_arguments(item["arguments"])
+                )
+            case "function_call_output":
+                text, images = _joined(item["output"])
+                yield Returned(call_id=item["call_id"], text=text, images=images)
+
+
+def _said(item: JsonObject) -> Iterator[Said]:
+    """A text for each text part: a view and a message may share an item."""
+    by_model, content = item["role"] == "assistant", item["content"]
+    if isinstance(content, str):
+        yield Said(text=content, by_model=by_model)
+        return
+    parts = content if isinstance(content, list) else []
+    texts = [part["text"] for part in parts if "text" in part]
+    images = len(parts) - len(texts)
+    for text in texts[:-1]:
+        yield Said(text=text, by_model=by_model)
+    if texts or images:
+        yield Said(text=texts[-1] if texts else "", by_model=by_model, images=images)
+
+
+def _joined(output: object) -> tuple[str, int]:
+    if isinstance(output, str):
+        return output, 0
+    parts = output if isinstance(output, list) else []
+    texts = [part["text"] for part in parts if "text" in part]
+    return "\n".join(texts), len(parts) - len(texts)
+
+
+def _arguments(text: str) -> Mapping[str, object]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
