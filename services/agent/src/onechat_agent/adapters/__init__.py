@@ -1,0 +1,1 @@
+"""One outside thing per file: the store, the agents' folder, another service."""

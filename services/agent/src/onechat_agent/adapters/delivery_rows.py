@@ -1,0 +1,171 @@
+"""The queue's rows: every function works inside the caller's transaction.
+
+What a delivery is: domain/delivery.py. What happens to it: queue.py.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+from onechat_runtime.clock import instant, micros
+
+from onechat_agent.domain.chat import AgentId, Kind
+from onechat_agent.domain.delivery import (
+    Delivery,
+    DeliveryId,
+    DeliveryState,
+    NewDelivery,
+    ReplyTo,
+    TurnId,
+)
+
+_COLUMNS = (
+    "delivery_id, key, agent_id, source, kind, text, images, time, wakes, reply_to, backed, tainted, hops, "
+    "group_key, group_count, state, turn, accept_time"
+)
+
+
+def body_hash(new: NewDelivery) -> bytes:
+    """SHA-256 of all that the caller said of a delivery; tells a repeat from another one with its key."""
+    said = [new.to, new.source, new.kind, new.text, new.images, new.wakes_root, new.backed, new.tainted]
+    said += [new.group, new.group_count, micros(new.time) if new.time else None]
+    said += [new.reply_to.chat, new.reply_to.message, new.reply_to.topic]
+    return hashlib.sha256(json.dumps(said).encode()).digest()
+
+
+def known(db: apsw.Connection, key: str) -> tuple[Delivery, bytes] | None:
+    """The delivery of this key with its body's hash; None when the key is new."""
+    row = db.execute(f"SELECT body_hash, {_COLUMNS} FROM deliveries WHERE key = ?", (key,)).fetchone()
+    return None if row is None else (_delivery(row[1:]), row[0])
+
+
+def add(db: apsw.Connection, new: NewDelivery, *, agent: AgentId, wakes: bool, now: datetime) -> Delivery:
+    """Stores `new` as queued."""
+    db.execute(
+        "INSERT INTO deliveries (key, body_hash, agent_id, source, kind, text, images, time, wakes, reply_to,"
+        " backed, tainted, hops, group_key, group_count, state, accept_time)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        (
+            new.key,
+            body_hash(new),
+            agent,
+            new.source,
+            new.kind,
+            new.text,
+            json.dumps(new.images),
+            micros(new.time or now),
+            wakes,
+            json.dumps([new.reply_to.chat, new.reply_to.message, new.reply_to.topic]),
+            new.backed,
+            new.tainted,
+            new.hops,
+            new.group,
+            new.group_count,
+            micros(now),
+        ),
+    )
+    return by_id(db, DeliveryId(db.last_insert_rowid()))
+
+
+def by_id(db: apsw.Connection, delivery: DeliveryId) -> Delivery:
+    """A stored delivery."""
+    return _delivery(db.execute(f"SELECT {_COLUMNS} FROM deliveries WHERE delivery_id = ?", (delivery,)).get)
+
+
+def queued(db: apsw.Connection, agent: AgentId) -> list[Delivery]:
+    """What waits for `agent`, in order of acceptance."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM deliveries WHERE agent_id = ? AND state = 'queued' ORDER BY delivery_id",
+        (agent,),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def take(db: apsw.Connection, turn: TurnId, deliveries: Iterable[Delivery], *, shown: bool) -> None:
+    """Makes queued deliveries part of `turn`, after those that it has; `shown`: whole in its calls."""
+    place = db.execute("SELECT count(*) FROM deliveries WHERE turn = ?", (turn,)).get
+    for delivery in deliveries:
+        db.execute(
+            "UPDATE deliveries SET state = 'taken', turn = ?, place = ?, shown = ?"
+            " WHERE delivery_id = ? AND state = 'queued'",
+            (turn, place, shown, delivery.id),
+        )
+        place += 1
+
+
+def of_turn(db: apsw.Connection, turn: TurnId, *, shown_only: bool = False) -> list[Delivery]:
+    """The deliveries of `turn`, in order."""
+    condition = " AND shown" if shown_only else ""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM deliveries WHERE turn = ?{condition} ORDER BY place", (turn,))
+    return [_delivery(row) for row in rows]
+
+
+def hide(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
+    """After a roll-over: these of the turn's deliveries stand in its view only."""
+    db.executemany("UPDATE deliveries SET shown = 0 WHERE delivery_id = ?", [(d.id,) for d in deliveries])
+
+
+def finish(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
+    """Marks deliveries done."""
+    db.executemany(
+        "UPDATE deliveries SET state = 'done' WHERE delivery_id = ?", [(d.id,) for d in deliveries]
+    )
+
+
+def waiting(db: apsw.Connection, agent: AgentId) -> int:
+    """How many deliveries of `agent` are not done."""
+    open_ones = db.execute(
+        "SELECT (SELECT count(*) FROM deliveries WHERE agent_id = ?1 AND state = 'queued') + (SELECT count(*)"
+        " FROM deliveries d JOIN turns t ON d.turn = t.turn_id WHERE t.agent_id = ?1 AND t.state = 'begun'"
+        " AND d.state = 'taken')",
+        (agent,),
+    ).get
+    return int(open_ones)
+
+
+def newest(
+    db: apsw.Connection, *, agent: str, state: DeliveryState | None, key: str, before: int | None, limit: int
+) -> list[Delivery]:
+    """A page of deliveries, newest first, with ids below `before`."""
+    conditions: list[str] = []
+    values: list[Any] = []
+    for condition, value in (
+        ("agent_id = ?", agent),
+        ("state = ?", state),
+        ("key = ?", key),
+        ("delivery_id < ?", before),
+    ):
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM deliveries{where} ORDER BY delivery_id DESC LIMIT ?", (*values, limit)
+    )
+    return [_delivery(row) for row in rows]
+
+
+def _delivery(row: Sequence[Any]) -> Delivery:
+    return Delivery(
+        id=DeliveryId(row[0]),
+        key=row[1],
+        agent=AgentId(row[2]),
+        source=row[3],
+        kind=Kind(row[4]),
+        text=row[5],
+        images=tuple(json.loads(row[6])),
+        time=instant(row[7]),
+        wakes=bool(row[8]),
+        reply_to=ReplyTo(**dict(zip(("chat", "message", "topic"), json.loads(row[9]), strict=True))),
+        backed=bool(row[10]),
+        tainted=bool(row[11]),
+        hops=row[12],
+        group=row[13],
+        group_count=row[14],
+        state=DeliveryState(row[15]),
+        turn=None if row[16] is None else TurnId(row[16]),
+        accept_time=instant(row[17]),
+    )

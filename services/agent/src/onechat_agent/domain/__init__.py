@@ -1,0 +1,1 @@
+"""The pure core of the agent service: standard library only, no clock, no chance, no I/O."""

@@ -1,0 +1,1 @@
+"""Numbered migrations of the agent's store, forward only."""
