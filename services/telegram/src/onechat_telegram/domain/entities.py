@@ -128,8 +128,7 @@ class _Edges:
 
     def trimmed(self, entity: Entity) -> Entity | None:
         """`entity` without blanks at its edges, code's own excepted; None where nothing is left of it."""
-        start = self._letter_at(max(0, entity.offset))
-        end = self._letter_at(min(entity.end, self._offsets[-1]))
+        start, end = self._letter_at(entity.offset), self._letter_at(entity.end)
         if entity.type not in STYLES | QUOTES | _ATOMS.keys() or not self._text[start:end].strip():
             return None
         if entity.type not in {"pre", "code"}:
@@ -142,4 +141,5 @@ class _Edges:
 
     def _letter_at(self, offset: int) -> int:
         """The index of the letter that begins at `offset`, or that `offset` lies in the middle of."""
+        offset = min(max(0, offset), self._offsets[-1])
         return self._index[offset] if offset in self._index else self._index[offset - 1]
