@@ -71,8 +71,9 @@ class ServiceError(Exception):
 
     def to_status(self, domain: str) -> status_pb2.Status:
         """The google.rpc.Status of this error; `domain` is "<service>.onechat"."""
-        status = status_pb2.Status(code=self.code.value[0], message=self.message)
-        info = error_details_pb2.ErrorInfo(reason=self.reason, domain=domain, metadata=self.metadata)
+        metadata = {key: sendable(value) for key, value in self.metadata.items()}
+        status = status_pb2.Status(code=self.code.value[0], message=sendable(self.message))
+        info = error_details_pb2.ErrorInfo(reason=self.reason, domain=domain, metadata=metadata)
         status.details.add().Pack(info)
         if self.retry_after_s is not None or self.code in _NAMES_A_DELAY:
             delay = duration_pb2.Duration()
@@ -81,6 +82,11 @@ class ServiceError(Exception):
             )
             status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
         return status
+
+
+def sendable(text: str) -> str:
+    """`text` with lone surrogates replaced: a status with one could not be sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 class StoreFull(ServiceError):
@@ -114,6 +120,30 @@ class NotServedYet(ServiceError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
+
+
+class TokenMissing(ServiceError):
+    """This call needs a token: send the metadata "authorization: Bearer TOKEN"."""
+
+    code, reason = grpc.StatusCode.UNAUTHENTICATED, "TOKEN_MISSING"
+
+
+class TokenUnknown(ServiceError):
+    """No caller has this token. The tokens of this deployment lie in its data folder, under tokens/."""
+
+    code, reason = grpc.StatusCode.UNAUTHENTICATED, "TOKEN_UNKNOWN"
+
+
+class CallerNotAllowed(ServiceError):
+    """This caller may not make this call."""
+
+    code, reason = grpc.StatusCode.PERMISSION_DENIED, "CALLER_NOT_ALLOWED"
+
+
+class Bug(ServiceError):
+    """Something went wrong inside the service; its log says what."""
+
+    code, reason = grpc.StatusCode.INTERNAL, "BUG"
 
 
 class RemoteError(Exception):

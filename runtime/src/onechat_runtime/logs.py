@@ -47,8 +47,12 @@ def configure(name: str, level: str, json: bool) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it writes addresses with tokens in them at INFO
 
 
-def stack_of(error: BaseException) -> list[str]:
+def stack_of(error: BaseException) -> str:
     """Where `error` was raised and what caused it: types, files, lines, functions; its causes follow."""
+    return "\n".join(_stack_lines(error))
+
+
+def _stack_lines(error: BaseException) -> list[str]:
     lines: list[str] = []
     seen: set[int] = set()
     at: BaseException | None = error
@@ -60,7 +64,7 @@ def stack_of(error: BaseException) -> list[str]:
         lines.extend(f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
         if isinstance(at, BaseExceptionGroup):
             for inner in at.exceptions:
-                lines.extend(f"  {line}" for line in stack_of(inner))
+                lines.extend(f"  {line}" for line in _stack_lines(inner))
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
     return lines
 
@@ -77,7 +81,10 @@ class _Library(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         log = get(record.name)
-        about: dict[str, Any] = {"at": f"{record.module}:{record.lineno}", "template": str(record.msg)[:200]}
+        about: dict[str, Any] = {
+            "at": f"{record.module}:{record.lineno}",
+            "template": str(record.msg).partition("\n")[0][:200],
+        }
         if record.exc_info and record.exc_info[1] is not None:
             about["stack"] = stack_of(record.exc_info[1])
         say = log.error if record.levelno >= logging.ERROR else log.warning

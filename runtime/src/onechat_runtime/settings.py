@@ -24,6 +24,7 @@ SERVICE_PORTS: Final = {
     "telegram": 50054,
     "scheduler": 50055,
 }
+PORT_MAX: Final = 64535  # the metrics port is 1000 above
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -262,6 +263,13 @@ def read_dotenv(path: Path) -> dict[str, str]:
         if binding.key is not None and binding.value is not None:
             found[binding.key] = binding.value
     return found
+
+
+def overlaid(dotenv: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` over `dotenv`; a secret's NAME and NAME_FILE replace one another."""
+    told = {name: value for name, value in environ.items() if value}
+    replaced = {f"{name}_FILE" for name in told} | {name.removesuffix("_FILE") for name in told}
+    return {name: value for name, value in dotenv.items() if name not in replaced} | told
 
 
 def _blank_lines_before(text: str) -> int:

@@ -55,7 +55,6 @@ class Store:
         self._vfs = vfs
         self._db = db
         self._board = board
-        self._after_commit: list[Callable[[], None]] = []
         self._writer = Writer(db, self._settled)
         self._reader = connect(path, vfs=vfs, writes=False)
         self._reading = threading.RLock()
@@ -127,17 +126,18 @@ class Store:
                 one.interrupt()
             raise
 
-    def after_commit(self, listener: Callable[[], None]) -> None:
-        """Call `listener` in the loop's thread after each commit, failed ones too."""
-        self._after_commit.append(listener)
+    def when_committed(self, listener: Callable[[], None]) -> None:
+        """From within a job of `write`: call `listener` in the loop's thread once the commit is on disk.
+
+        It may be called though this job was undone, when others of the same commit were not.
+        """
+        self._writer.when_committed(listener)
 
     def _settled(self, full: bool) -> None:
         if self._board is not None and full:
             self._board.trouble(_FULL, f"The disk that holds {self.path} is full: free some space.")
         elif self._board is not None:
             self._board.clear(_FULL)
-        for listener in self._after_commit:
-            listener()
 
     async def _check_integrity(self) -> None:
         try:

@@ -20,6 +20,7 @@ JOBS_PER_COMMIT: Final = 256
 _Job = Callable[[apsw.Connection], Any]
 _Waiting = tuple[_Job, "asyncio.Future[Any]"]
 _Outcome = tuple["asyncio.Future[Any]", Any, BaseException | None]
+_Listener = Callable[[], None]
 
 
 class Writer:
@@ -31,6 +32,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._open = True
+        self._when_committed: list[_Listener] = []  # of the commit at work; the writing thread's own
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -41,6 +43,10 @@ class Writer:
         future = self._loop.create_future()
         self._jobs.put((job, future))
         return future
+
+    def when_committed(self, listener: _Listener) -> None:
+        """From within a job: call `listener` in the loop's thread once the commit at work is on disk."""
+        self._when_committed.append(listener)
 
     def stop_taking(self) -> None:
         """Take no more jobs; those that were taken are committed."""
@@ -57,7 +63,8 @@ class Writer:
         while more:
             batch, more = self._next_batch()
             if batch:
-                self._tell(self._commit(batch))
+                self._when_committed = []
+                self._tell(self._commit(batch), self._when_committed)
 
     def _next_batch(self) -> tuple[list[_Waiting], bool]:
         batch: list[_Waiting] = []
@@ -83,6 +90,7 @@ class Writer:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             failure = seen_from_outside(error, self._db)
+            self._when_committed = []
             return [(future, None, failure) for _, future in batch]
         return outcomes
 
@@ -100,13 +108,13 @@ class Writer:
         self._db.execute("RELEASE job")
         return future, result, None
 
-    def _tell(self, outcomes: list[_Outcome]) -> None:
+    def _tell(self, outcomes: list[_Outcome], listeners: list[_Listener]) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._settle, outcomes)
+            self._loop.call_soon_threadsafe(self._settle, outcomes, listeners)
         except RuntimeError:
             return  # the loop is gone, and with it whoever waited
 
-    def _settle(self, outcomes: list[_Outcome]) -> None:
+    def _settle(self, outcomes: list[_Outcome], listeners: list[_Listener]) -> None:
         for future, result, error in outcomes:
             if future.done():
                 continue  # cancelled while it waited
@@ -115,6 +123,8 @@ class Writer:
             else:
                 future.set_exception(error)
         self._settled(any(isinstance(error, StoreFull) for _, _, error in outcomes))
+        for listener in listeners:
+            listener()
 
 
 def seen_from_outside(error: BaseException, db: apsw.Connection) -> BaseException:
