@@ -6,7 +6,7 @@ piece at the moment: leases.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from onechat_memory.domain.lines import is_own_line, joined
@@ -41,6 +41,17 @@ def ripple(node: Node, text: str, text_of: TextOf) -> Ripple:
         free.append((node, source))
         text = source
     return Ripple(free=tuple(free), ready=None)
+
+
+def next_pieces(
+    leaves: Iterable[Node], merges: Iterable[Node], unavailable: Container[Node], most: int
+) -> list[Node]:
+    """Up to `most` of the ready nodes that are not `unavailable`, those with the oldest last message first.
+
+    So merges keep up with leaves, and the views stay short however long the backlog is.
+    """
+    ready = [node for node in (*leaves, *merges) if node not in unavailable]
+    return sorted(ready, key=lambda node: (node.last, node.level))[:most]
 
 
 def lines_seen(lines: Sequence[tuple[Node, bool]], piece: Node) -> int:

@@ -31,7 +31,7 @@ def size(text: str) -> int:
 
 
 def belongs_together(text: str, place: int) -> bool:
-    """Whether a cut before character `place` would part what is read as one, such as a letter and its accent."""
+    """Whether a cut before character `place` would part what is read as one (a letter and its accent)."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]

@@ -93,7 +93,7 @@ def no_such_line(first: int, count: int, length: int) -> str | None:
 
 
 def _around(first: int, count: int, length: int) -> str:
-    """The line of `count` messages that holds `first`, where the log has it, and the largest one from it on."""
+    """The line of `count` messages that holds `first`, where the log has it, and the largest from it on."""
     own = _largest_at_most(first, first & -first, length)
     holding = Node(count.bit_length() - 1, first // count)
     return f"{holding.name}, {own}" if holding.last < length else own

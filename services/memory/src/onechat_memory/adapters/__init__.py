@@ -1,0 +1,1 @@
+"""The outside things of the memory service: its store."""

@@ -1,0 +1,224 @@
+"""The tables of logs and messages (migrations/0001_logs.sql), on one connection within one transaction.
+
+Rows become the nouns of domain/messages.py here, and nowhere else. Nodes, queues and views: tree_store.py.
+Who may write, and in which order: chat_log.py.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import apsw
+from onechat_runtime.clock import instant, micros
+
+from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.messages import (
+    FIRST_GENERATION,
+    Kind,
+    Log,
+    Message,
+    NewLog,
+    NewMessage,
+    Shape,
+    State,
+)
+from onechat_memory.domain.tree import MessageId
+from onechat_memory.domain.view import Limits
+
+_LOG: Final = (
+    "SELECT number, id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
+    " generation, create_time, length, revision, chat_owed, compaction_owed, batches, built_nodes,"
+    " built_leaves, degraded_nodes FROM logs "
+)
+_MESSAGE: Final = (
+    "SELECT id, kind, text, time, zone, key, source, turn, step, call, images, part, parts FROM messages "
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class LogRow:
+    """A log's row: what it is, and the counters that each change keeps in step."""
+
+    number: int  #: what other tables name it by
+    asked: NewLog
+    generation: int
+    create_time: datetime
+    length: int
+    revision: int  #: raised by every change
+    chat_owed: bool
+    compaction_owed: bool
+    batches: int
+    built_nodes: int
+    built_leaves: int
+    degraded_nodes: int
+
+    @property
+    def log(self) -> Log:
+        """What the row says to the outside."""
+        return Log(
+            asked=self.asked, generation=self.generation, length=self.length, create_time=self.create_time
+        )
+
+    @property
+    def unbuilt_leaves(self) -> int:
+        """Messages of a tree that have no line yet; 0 for a flat log."""
+        return self.length - self.built_leaves if self.asked.shape is Shape.TREE else 0
+
+
+class LogStore:
+    """Logs and messages as one connection sees them."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def create(self, asked: NewLog, now: datetime) -> None:
+        """Write a new log's row; its id must be new."""
+        self._db.execute(
+            "INSERT INTO logs (id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
+            " generation, create_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                asked.id,
+                asked.label,
+                asked.shape.value,
+                asked.state.value,
+                asked.chat.high,
+                asked.chat.low,
+                asked.compaction.high,
+                asked.compaction.low,
+                FIRST_GENERATION,
+                micros(now),
+            ),
+        )
+
+    def log(self, log: LogId) -> LogRow | None:
+        """The row of `log`."""
+        row = self._db.execute(_LOG + "WHERE id = ?", (log,)).fetchone()
+        return None if row is None else _log_row(row)
+
+    def log_by_number(self, number: int) -> LogRow | None:
+        """The row of the log that other tables call `number`."""
+        row = self._db.execute(_LOG + "WHERE number = ?", (number,)).fetchone()
+        return None if row is None else _log_row(row)
+
+    def logs_after(self, log: str, most: int) -> list[LogRow]:
+        """Up to `most` logs whose ids follow `log`, by id."""
+        return [
+            _log_row(row) for row in self._db.execute(_LOG + "WHERE id > ? ORDER BY id LIMIT ?", (log, most))
+        ]
+
+    def trees(self) -> list[LogRow]:
+        """The logs that have views and are not set aside."""
+        return [_log_row(row) for row in self._db.execute(_LOG + "WHERE shape = 'tree' AND state <> 'kept'")]
+
+    def save(self, row: LogRow) -> None:
+        """Write what a change moved in `row`, and raise its revision."""
+        row.revision += 1
+        self._db.execute(
+            "UPDATE logs SET length = ?, revision = ?, chat_owed = ?, compaction_owed = ?, batches = ?,"
+            " built_nodes = ?, built_leaves = ?, degraded_nodes = ? WHERE number = ?",
+            (
+                row.length,
+                row.revision,
+                row.chat_owed,
+                row.compaction_owed,
+                row.batches,
+                row.built_nodes,
+                row.built_leaves,
+                row.degraded_nodes,
+                row.number,
+            ),
+        )
+
+    def known(self, number: int, key: str) -> tuple[MessageId, int, bytes] | None:
+        """The first id, the pieces and the body's hash of the message under `key`; None for a new one."""
+        row = self._db.execute(
+            "SELECT id, parts, body_hash FROM messages WHERE log = ? AND key = ? AND part = 1", (number, key)
+        ).fetchone()
+        return None if row is None else (MessageId(row[0]), row[1], row[2])
+
+    def add(self, number: int, message: Message, hashed: bytes) -> None:
+        """Write a message, or a piece of one; `hashed` is of the whole body."""
+        body = message.body
+        self._db.execute(
+            "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                number,
+                message.id,
+                body.kind.value,
+                body.text,
+                micros(body.time),
+                body.zone,
+                body.key,
+                hashed,
+                body.source,
+                body.turn,
+                body.step,
+                body.call,
+                json.dumps(body.images),
+                message.part,
+                message.parts,
+            ),
+        )
+
+    def message(self, number: int, message: int) -> Message | None:
+        """One message by its id."""
+        return next(self.messages(number, message, message + 1), None)
+
+    def messages(self, number: int, start: int, end: int) -> Iterator[Message]:
+        """Messages from `start` up to and without `end`, oldest first, read as they are asked for."""
+        rows = self._db.execute(
+            _MESSAGE + "WHERE log = ? AND id >= ? AND id < ? ORDER BY id", (number, start, end)
+        )
+        return map(_message, rows)
+
+    def kind_and_text(self, number: int, message: int) -> tuple[str, str]:
+        """What a leaf's source is made from; the message must be there."""
+        row = self._db.execute(
+            "SELECT kind, text FROM messages WHERE log = ? AND id = ?", (number, message)
+        ).fetchone()
+        if row is None:
+            raise AssertionError(f"message {message} is counted and not there")
+        return row[0], row[1]
+
+
+def _log_row(row: Any) -> LogRow:
+    asked = NewLog(
+        id=LogId(row[1]),
+        label=row[2],
+        shape=Shape(row[3]),
+        state=State(row[4]),
+        chat=Limits(high=row[5], low=row[6]),
+        compaction=Limits(high=row[7], low=row[8]),
+    )
+    return LogRow(
+        number=row[0],
+        asked=asked,
+        generation=row[9],
+        create_time=instant(row[10]),
+        length=row[11],
+        revision=row[12],
+        chat_owed=bool(row[13]),
+        compaction_owed=bool(row[14]),
+        batches=row[15],
+        built_nodes=row[16],
+        built_leaves=row[17],
+        degraded_nodes=row[18],
+    )
+
+
+def _message(row: Any) -> Message:
+    body = NewMessage(
+        kind=Kind(row[1]),
+        text=row[2],
+        time=instant(row[3]),
+        zone=row[4],
+        key=row[5],
+        source=row[6],
+        turn=row[7],
+        step=row[8],
+        call=row[9],
+        images=tuple(json.loads(row[10])),
+    )
+    return Message(id=MessageId(row[0]), body=body, part=row[11], parts=row[12])

@@ -1,0 +1,204 @@
+"""The tables of nodes, queues and views (migrations/0002_trees.sql), for one log within one transaction.
+
+No query here looks at more than a view, a queue's head or a path of the tree. The rules: domain/ready.py and
+domain/view.py. Logs and messages: log_store.py.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import apsw
+from onechat_runtime.clock import micros
+
+from onechat_memory.domain.ready import LEAVES_AHEAD
+from onechat_memory.domain.tree import Node, leaf
+from onechat_memory.domain.view import Limits, View
+
+
+class Which(StrEnum):
+    """A log's two views."""
+
+    CHAT = "chat"  #: what turns read
+    COMPACTION = "compaction"  #: what compactions read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A node's line on its way into the store."""
+
+    node: Node
+    text: str
+    builder: str  #: free, head, demo, or the model's name
+    degraded: bool = False
+
+
+class TreeStore:
+    """One log's tree, queues and views as one connection sees them."""
+
+    def __init__(self, db: apsw.Connection, log: int) -> None:
+        self._db = db
+        self._log = log
+
+    # Nodes
+
+    def text(self, node: Node) -> str | None:
+        """The text of `node`; None while it is not built."""
+        row = self._db.execute(
+            "SELECT text FROM nodes WHERE log = ? AND level = ? AND place = ?",
+            (self._log, node.level, node.index),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def size(self, node: Node) -> int | None:
+        """The UTF-8 bytes of the text of `node`; None while it is not built."""
+        row = self._db.execute(
+            "SELECT octet_length(text) FROM nodes WHERE log = ? AND level = ? AND place = ?",
+            (self._log, node.level, node.index),
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def add(self, built: Built, now: datetime) -> None:
+        """Write a node's line, and take the node out of its queue."""
+        node = built.node
+        self._db.execute(
+            "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self._log, node.level, node.index, built.text, built.builder, micros(now), built.degraded),
+        )
+        if node.level:
+            self._db.execute(
+                "DELETE FROM ready_merges WHERE log = ? AND last = ? AND level = ?",
+                (self._log, node.last, node.level),
+            )
+        else:
+            self._db.execute(
+                "DELETE FROM unbuilt_leaves WHERE log = ? AND message = ?", (self._log, node.index)
+            )
+        self._db.execute(
+            "DELETE FROM failures WHERE log = ? AND level = ? AND place = ?",
+            (self._log, node.level, node.index),
+        )
+
+    # Queues
+
+    def queue_leaf(self, message: int) -> None:
+        """The leaf of `message` waits for a model."""
+        self._db.execute("INSERT INTO unbuilt_leaves VALUES (?, ?)", (self._log, message))
+
+    def queue_merge(self, node: Node) -> None:
+        """Both halves of `node` are built, and it waits for a model."""
+        self._db.execute("INSERT INTO ready_merges VALUES (?, ?, ?)", (self._log, node.last, node.level))
+
+    def ready_leaves(self) -> list[Node]:
+        """The leaves that are ready, oldest first."""
+        rows = self._db.execute(
+            "SELECT message FROM unbuilt_leaves WHERE log = ? ORDER BY message LIMIT ?",
+            (self._log, LEAVES_AHEAD),
+        )
+        return [leaf(row[0]) for row in rows]
+
+    def ready_merges(self, most: int) -> list[Node]:
+        """Up to `most` ready merges, the one with the oldest last message first."""
+        rows = self._db.execute(
+            "SELECT last, level FROM ready_merges WHERE log = ? ORDER BY last, level LIMIT ?",
+            (self._log, most),
+        )
+        return [Node(level, last >> level) for last, level in rows]
+
+    def is_ready_merge(self, node: Node) -> bool:
+        """Whether both halves of `node` are built and it is not."""
+        row = self._db.execute(
+            "SELECT 1 FROM ready_merges WHERE log = ? AND last = ? AND level = ?",
+            (self._log, node.last, node.level),
+        ).fetchone()
+        return row is not None
+
+    def count_ready_merges(self) -> int:
+        """How many merges wait for a model."""
+        row = self._db.execute("SELECT count(*) FROM ready_merges WHERE log = ?", (self._log,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def failures(self, node: Node) -> int:
+        """How often the content of `node` failed."""
+        row = self._db.execute(
+            "SELECT count FROM failures WHERE log = ? AND level = ? AND place = ?",
+            (self._log, node.level, node.index),
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def add_failure(self, node: Node) -> int:
+        """Count one more failure of `node`; how many there are now."""
+        self._db.execute(
+            "INSERT INTO failures VALUES (?, ?, ?, 1)"
+            " ON CONFLICT (log, level, place) DO UPDATE SET count = count + 1",
+            (self._log, node.level, node.index),
+        )
+        return self.failures(node)
+
+    def count_failing(self) -> int:
+        """How many nodes failed and are not built."""
+        row = self._db.execute("SELECT count(*) FROM failures WHERE log = ?", (self._log,)).fetchone()
+        return int(row[0]) if row else 0
+
+    # Views
+
+    def add_line(self, which: Which, node: Node) -> None:
+        """A view got a line at its end."""
+        self._db.execute(
+            "INSERT INTO view_lines VALUES (?, ?, ?, ?)", (self._log, which.value, node.first, node.level)
+        )
+
+    def merge_line(self, which: Which, parent: Node) -> None:
+        """In a view `parent` took the place of its halves."""
+        self._db.execute(
+            "DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?",
+            (self._log, which.value, parent.halves[1].first),
+        )
+        self._db.execute(
+            "UPDATE view_lines SET level = ? WHERE log = ? AND view = ? AND first = ?",
+            (parent.level, self._log, which.value, parent.first),
+        )
+
+    def lines(self, which: Which) -> list[tuple[Node, str | None]]:
+        """A view's nodes with their texts, oldest first; None for one that is not built."""
+        rows = self._db.execute(
+            "SELECT v.first, v.level, n.text FROM view_lines AS v LEFT JOIN nodes AS n"
+            " ON n.log = v.log AND n.level = v.level AND n.place = v.first >> v.level"
+            " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
+            (self._log, which.value),
+        )
+        return [(Node(level, first >> level), text) for first, level, text in rows]
+
+    def restore(self, which: Which, limits: Limits, *, owed: bool, unbuilt_size: int) -> View:
+        """A view as its rows say, ready to go on; `unbuilt_size` is what a line without text counts."""
+        sizes = self._db.execute(
+            "SELECT v.first, v.level, coalesce(octet_length(n.text), ?) FROM view_lines AS v"
+            " LEFT JOIN nodes AS n ON n.log = v.log AND n.level = v.level AND n.place = v.first >> v.level"
+            " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
+            (unbuilt_size, self._log, which.value),
+        )
+        parents = self._db.execute(
+            "SELECT p.level, p.place FROM view_lines AS y JOIN view_lines AS o"
+            " ON o.log = y.log AND o.view = y.view"
+            " AND o.level = y.level AND o.first = y.first - (1 << y.level)"
+            " JOIN nodes AS p"
+            " ON p.log = y.log AND p.level = y.level + 1 AND p.place = y.first >> (y.level + 1)"
+            " WHERE y.log = ? AND y.view = ? AND (y.first >> y.level) & 1",
+            (self._log, which.value),
+        )
+        return View.restore(
+            limits,
+            [(Node(level, first >> level), size) for first, level, size in sizes],
+            owed=owed,
+            parents_built=[Node(level, place) for level, place in parents],
+        )
+
+
+def next_log_with_work(db: apsw.Connection, after: int) -> int | None:
+    """The number of the first log past `after` in which something is ready; None when there is none."""
+    row = db.execute(
+        "SELECT min(log) FROM (SELECT min(log) AS log FROM unbuilt_leaves WHERE log > ?1"
+        " UNION ALL SELECT min(log) FROM ready_merges WHERE log > ?1)",
+        (after,),
+    ).fetchone()
+    return None if row is None else row[0]

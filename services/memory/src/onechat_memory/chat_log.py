@@ -1,0 +1,203 @@
+"""One log inside one transaction: messages in, nodes built, views kept and fitted.
+
+Runs in the store's writing thread, and changes its two views in memory together with their rows. How such a
+change begins, commits or is undone: chat_logs.py. Reading: reading.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from onechat_memory.adapters.log_store import LogRow, LogStore
+from onechat_memory.adapters.tree_store import Built, TreeStore, Which
+from onechat_memory.domain.lines import (
+    PLACEHOLDER_SIZE,
+    degraded,
+    is_own_line,
+    joined,
+    leaf_source,
+    shown,
+    shown_view,
+)
+from onechat_memory.domain.messages import Appended, Message, NewMessage, Shape, body_hash
+from onechat_memory.domain.pieces import pieces
+from onechat_memory.domain.ready import TRIES, ripple
+from onechat_memory.domain.text import size
+from onechat_memory.domain.tree import MessageId, Node, leaf
+from onechat_memory.domain.view import View
+from onechat_memory.errors import KeyReused, LogIsFlat, NodeBuilt, NodeUnknown
+
+FREE = "free"  #: builder of a node whose source fits as it is
+HEAD = "head"  #: builder of a node that no model could write
+
+
+@dataclass(slots=True, kw_only=True)
+class Views:
+    """A log's two views in memory, as they were at one revision of its row."""
+
+    revision: int
+    chat: View
+    compaction: View
+
+    @property
+    def each(self) -> tuple[tuple[Which, View], tuple[Which, View]]:
+        """Both, with their names."""
+        return (Which.CHAT, self.chat), (Which.COMPACTION, self.compaction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownView:
+    """The chat's view as a prompt holds it."""
+
+    text: str
+    length: int  #: messages that it tiles
+    generation: int
+    lines: int
+    unbuilt: int  #: lines that show as not summarized yet
+    size: int  #: UTF-8 bytes of the lines' texts
+
+    @property
+    def whole(self) -> bool:
+        """Whether every line is built."""
+        return self.unbuilt == 0
+
+
+class ChatLog:
+    """A log that may be changed until the transaction ends."""
+
+    def __init__(self, row: LogRow, logs: LogStore, tree: TreeStore, views: Views, now: datetime) -> None:
+        self.row = row
+        self.changed = False  #: whether anything was written, so that the row must be saved
+        self.more_work = False  #: whether something may have become ready
+        self._logs = logs
+        self._tree = tree
+        self._views = views
+        self._now = now
+
+    def append(self, messages: Sequence[NewMessage]) -> list[Appended]:
+        """Put the new ones of `messages` at the end, in order; known keys answer what they became.
+
+        KeyReused when a known key comes with another body; then the transaction must be undone.
+        """
+        return [self._append_one(message) for message in messages]
+
+    def _append_one(self, message: NewMessage) -> Appended:
+        hashed = body_hash(message)
+        if known := self._logs.known(self.row.number, message.key):
+            first, parts, first_hash = known
+            if first_hash != hashed:
+                raise KeyReused("This message's key was used before with another body. Nothing was appended.")
+            return Appended(first=first, count=parts, known=True)
+        first = MessageId(self.row.length)
+        texts = pieces(message.text)
+        for part, text in enumerate(texts, start=1):
+            body = replace(message, text=text, images=message.images if part == 1 else ())
+            kept = Message(id=MessageId(self.row.length), body=body, part=part, parts=len(texts))
+            self._logs.add(self.row.number, kept, hashed)
+            self.row.length += 1
+            self.changed = True
+            if self.row.asked.shape is Shape.TREE:
+                self._grow(leaf(kept.id), leaf_source(body.kind, text))
+        return Appended(first=first, count=len(texts), known=False)
+
+    def _grow(self, node: Node, source: str) -> None:
+        """Give a new message its leaf and its line in both views, and fit them."""
+        line_size = PLACEHOLDER_SIZE
+        if is_own_line(source):
+            self._build(Built(node=node, text=source, builder=FREE))
+            line_size = size(source)
+        else:
+            self._tree.queue_leaf(node.index)
+            self.more_work = True
+        for which, view in self._views.each:
+            view.append(line_size, self._tree.size)
+            self._tree.add_line(which, node)
+        self.fit()
+
+    def fit(self) -> None:
+        """Merge what is due in the chat's view, and with it in the compaction view."""
+        if self.row.asked.shape is Shape.FLAT:
+            raise LogIsFlat
+        merged = self._fit(Which.CHAT, self._views.chat, forced=False)
+        self._fit(Which.COMPACTION, self._views.compaction, forced=merged)
+
+    def _fit(self, which: Which, view: View, *, forced: bool) -> bool:
+        owed = view.owed
+        fitted = view.fit(self._tree.size, forced=forced)
+        for parent in fitted.merged:
+            self._tree.merge_line(which, parent)
+        if which is Which.CHAT:
+            self.row.batches += fitted.began
+            self.row.chat_owed = view.owed
+        else:
+            self.row.compaction_owed = view.owed
+        self.changed = self.changed or bool(fitted.merged) or fitted.began or view.owed != owed
+        return bool(fitted.merged)
+
+    def complete(self, node: Node, line: str, builder: str) -> None:
+        """Take `line` for `node`. Raises NodeUnknown, NodeBuilt."""
+        self._must_be_unbuilt(node)
+        self.more_work = True
+        self._build(Built(node=node, text=line, builder=builder))
+
+    def fail(self, node: Node) -> bool:
+        """Count a failure of `node`; whether it was the last that is borne and the source's head stands now.
+
+        A node that was built meanwhile counts nothing.
+        """
+        if self._tree.size(node) is not None:
+            return False
+        self._must_be_unbuilt(node)
+        self.changed = self.more_work = True
+        if self._tree.add_failure(node) < TRIES:
+            return False
+        self._build(Built(node=node, text=degraded(self._plain_source(node)), builder=HEAD, degraded=True))
+        return True
+
+    def show(self) -> ShownView:
+        """The chat's view as it stands."""
+        lines = self._tree.lines(Which.CHAT)
+        return ShownView(
+            text=shown_view(shown(node, text) for node, text in lines),
+            length=self.row.length,
+            generation=self.row.generation,
+            lines=len(lines),
+            unbuilt=sum(text is None for _, text in lines),
+            size=self._views.chat.size,
+        )
+
+    def _must_be_unbuilt(self, node: Node) -> None:
+        """Raise NodeUnknown or NodeBuilt unless a line for `node` can be taken now."""
+        if self.row.asked.shape is Shape.FLAT:
+            raise NodeUnknown("A flat log has no tree: there is nothing to build in it.")
+        if node.last >= self.row.length:
+            raise NodeUnknown
+        if self._tree.size(node) is not None:
+            raise NodeBuilt
+        if node.level and not self._tree.is_ready_merge(node):
+            raise NodeUnknown(f"The log's tree has no node {node.name} yet: one of its halves has no line.")
+
+    def _build(self, built: Built) -> None:
+        """Keep a node's line and what follows from it up the tree."""
+        self._keep(built)
+        follows = ripple(built.node, built.text, self._tree.text)
+        for node, text in follows.free:
+            self._keep(Built(node=node, text=text, builder=FREE))
+        if follows.ready is not None:
+            self._tree.queue_merge(follows.ready)
+            self.more_work = True
+
+    def _keep(self, built: Built) -> None:
+        self._tree.add(built, self._now)
+        self.row.built_nodes += 1
+        self.row.built_leaves += built.node.level == 0
+        self.row.degraded_nodes += built.degraded
+        self.changed = True
+        for _, view in self._views.each:
+            view.note_built(built.node, size(built.text))
+
+    def _plain_source(self, node: Node) -> str:
+        if not node.level:
+            return leaf_source(*self._logs.kind_and_text(self.row.number, node.index))
+        older, younger = (self._tree.text(half) or "" for half in node.halves)
+        return joined(older, younger)

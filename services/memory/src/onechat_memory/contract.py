@@ -1,0 +1,233 @@
+"""The contract's nouns and ours: onechat.memory.v1 in, domain/messages.py out, and back.
+
+What can be judged from a request alone is refused here, with the place of what is wrong and never its text.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from onechat.common.v1 import message_kind_pb2
+from onechat.memory.v1 import log_pb2, memory_service_pb2, message_pb2
+
+from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.lines import PLACEHOLDER, flat
+from onechat_memory.domain.messages import Kind, Log, Message, NewLog, NewMessage, Shape, State, Stats
+from onechat_memory.domain.text import fit_unicode
+from onechat_memory.domain.tree import Node
+from onechat_memory.domain.view import CHAT, COMPACTION, Limits
+from onechat_memory.errors import BadPage, BadWait, HolderInvalid, LogInvalid, MessageInvalid, TooManyMessages
+
+MESSAGES_MAX: Final = 256  #: in one append
+WAIT_MAX_S: Final = 600.0
+NAME_MAX: Final = 200  #: characters of a key, a holder, a label, a source and the like
+LIMIT_MAX: Final = 1 << 40  #: bytes; far above any view
+UTC_ZONE: Final = "UTC"
+UNNAMED: Final = "unnamed"  #: builder of a line that came without one
+
+_LOG_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SHAPES: Final = {log_pb2.LOG_SHAPE_TREE: Shape.TREE, log_pb2.LOG_SHAPE_FLAT: Shape.FLAT}
+_STATES: Final = {
+    log_pb2.LOG_STATE_LIVE: State.LIVE,
+    log_pb2.LOG_STATE_STAGED: State.STAGED,
+    log_pb2.LOG_STATE_KEPT: State.KEPT,
+}
+_KINDS: Final = {
+    message_kind_pb2.MESSAGE_KIND_USER: Kind.USER,
+    message_kind_pb2.MESSAGE_KIND_REPLY: Kind.REPLY,
+    message_kind_pb2.MESSAGE_KIND_TOOL: Kind.TOOL,
+    message_kind_pb2.MESSAGE_KIND_ECHO: Kind.ECHO,
+    message_kind_pb2.MESSAGE_KIND_WORK: Kind.WORK,
+    message_kind_pb2.MESSAGE_KIND_NOTE: Kind.NOTE,
+}
+_SHAPE_NUMBERS: Final = {shape: number for number, shape in _SHAPES.items()}
+_STATE_NUMBERS: Final = {state: number for number, state in _STATES.items()}
+_KIND_NUMBERS: Final = {kind: number for number, kind in _KINDS.items()}
+
+
+# In
+
+
+def new_log(request: memory_service_pb2.CreateLogRequest) -> NewLog:
+    """The log that is asked for, defaults filled in. Raises LogInvalid."""
+    if not _LOG_ID.fullmatch(request.log_id):
+        raise LogInvalid
+    if len(request.label) > NAME_MAX:
+        raise LogInvalid(f"A label has at most {NAME_MAX} characters.")
+    shape = _SHAPES.get(request.shape or log_pb2.LOG_SHAPE_TREE)
+    state = _STATES.get(request.state or log_pb2.LOG_STATE_LIVE)
+    if shape is None or state is None or state is State.KEPT:
+        raise LogInvalid("A new log is TREE or FLAT, and LIVE or STAGED.")
+    return NewLog(
+        id=LogId(request.log_id),
+        label=fit_unicode(request.label),
+        shape=shape,
+        state=state,
+        chat=_limits(request.chat_view, CHAT, "chat_view"),
+        compaction=_limits(request.compaction_view, COMPACTION, "compaction_view"),
+    )
+
+
+def _limits(asked: log_pb2.ViewLimits, default: Limits, field: str) -> Limits:
+    limits = Limits(high=asked.high_bytes or default.high, low=asked.low_bytes or default.low)
+    if not 0 < limits.low < limits.high <= LIMIT_MAX:
+        raise LogInvalid(f"{field}: low_bytes is above 0 and below high_bytes.")
+    return limits
+
+
+def new_messages(messages: Sequence[message_pb2.NewMessage]) -> list[NewMessage]:
+    """The messages to append. Raises TooManyMessages, MessageInvalid."""
+    if not 1 <= len(messages) <= MESSAGES_MAX:
+        raise TooManyMessages
+    return [_new_message(message, f"Message {place}") for place, message in enumerate(messages)]
+
+
+def _new_message(message: message_pb2.NewMessage, place: str) -> NewMessage:
+    kind = _KINDS.get(message.kind)
+    if kind is None or not message.text or not message.HasField("time"):
+        missing = "kind" if kind is None else "time" if message.text else "text"
+        raise MessageInvalid(f"{place} has no {missing}: it needs text, kind, key and time.")
+    if not 0 < len(message.key) <= NAME_MAX or not message.key.isascii():
+        raise MessageInvalid(f"{place}: a key is 1 to {NAME_MAX} ASCII characters.")
+    names = (message.source, message.turn, message.call, *message.images)
+    if max(map(len, names)) > NAME_MAX or not all(message.images) or message.step < 0:
+        raise MessageInvalid(
+            f"{place}: source, turn, call and an image's name have at most {NAME_MAX} characters, no image's"
+            " name is empty, and the step is not below 0."
+        )
+    if message.zone and not _is_zone(message.zone):
+        raise MessageInvalid(f"{place}: its zone is not an IANA name, such as Europe/Rome.")
+    return NewMessage(
+        key=message.key,
+        kind=kind,
+        text=fit_unicode(message.text),
+        time=_instant(message.time, place),
+        zone=message.zone or UTC_ZONE,
+        source=fit_unicode(message.source),
+        turn=fit_unicode(message.turn),
+        step=message.step,
+        call=fit_unicode(message.call),
+        images=tuple(map(fit_unicode, message.images)),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError):  # no such zone, or no name of a zone at all
+        return False
+    return True
+
+
+def _instant(time: Timestamp, place: str) -> datetime:
+    try:
+        return time.ToDatetime(UTC)
+    except (ValueError, OverflowError):
+        raise MessageInvalid(f"{place}: its time is outside the years 1 to 9999.") from None
+
+
+def wait_s(wait: Duration) -> float:
+    """How long a caller is ready to wait, in seconds. Raises BadWait."""
+    seconds = wait.seconds + wait.nanos / 1e9
+    if not 0 <= seconds <= WAIT_MAX_S:
+        raise BadWait
+    return seconds
+
+
+def holder_name(holder: str) -> str:
+    """Who leases. Raises HolderInvalid."""
+    if not 0 < len(holder) <= NAME_MAX or not holder.isascii():
+        raise HolderInvalid
+    return holder
+
+
+def logs_token(token: str) -> str:
+    """The id that a page of logs follows; empty for the first page. Raises BadPage."""
+    if token and not _LOG_ID.fullmatch(token):
+        raise BadPage
+    return token
+
+
+def builder_name(builder: str) -> str:
+    """What wrote a line: a model's name, or demo."""
+    return fit_unicode(builder)[:NAME_MAX] or UNNAMED
+
+
+# Out
+
+
+def log_to_proto(log: Log) -> log_pb2.Log:
+    """A log as the contract has it."""
+    asked = log.asked
+    return log_pb2.Log(
+        log_id=asked.id,
+        label=asked.label,
+        shape=_SHAPE_NUMBERS[asked.shape],
+        state=_STATE_NUMBERS[asked.state],
+        chat_view=log_pb2.ViewLimits(high_bytes=asked.chat.high, low_bytes=asked.chat.low),
+        compaction_view=log_pb2.ViewLimits(high_bytes=asked.compaction.high, low_bytes=asked.compaction.low),
+        generation=log.generation,
+        length=log.length,
+        create_time=timestamp(log.create_time),
+    )
+
+
+def message_to_proto(message: Message) -> message_pb2.Message:
+    """A message as the contract has it."""
+    body = message.body
+    return message_pb2.Message(
+        id=message.id,
+        key=body.key,
+        kind=_KIND_NUMBERS[body.kind],
+        text=body.text,
+        time=timestamp(body.time),
+        zone=body.zone,
+        source=body.source,
+        turn=body.turn,
+        step=body.step,
+        call=body.call,
+        images=body.images,
+        part=message.part,
+        parts=message.parts,
+    )
+
+
+def line_to_proto(node: Node, text: str | None) -> message_pb2.Line:
+    """A line as the contract has it; `text` is None while the node is not built."""
+    return message_pb2.Line(
+        first_id=node.first,
+        count=node.count,
+        text=PLACEHOLDER if text is None else flat(text),
+        built=text is not None,
+    )
+
+
+def stats_to_proto(stats: Stats) -> memory_service_pb2.GetLogStatsResponse:
+    """A log's figures as the contract has them."""
+    return memory_service_pb2.GetLogStatsResponse(
+        log=log_to_proto(stats.log),
+        built_nodes=stats.built,
+        ready_nodes=stats.ready,
+        failing_nodes=stats.failing,
+        degraded_nodes=stats.degraded,
+        unbuilt_leaves=stats.unbuilt_leaves,
+        view_bytes=stats.chat_bytes,
+        view_lines=stats.chat_lines,
+        compaction_view_bytes=stats.compaction_bytes,
+        compaction_view_lines=stats.compaction_lines,
+        batches=stats.batches,
+        batch_owed=stats.batch_owed,
+    )
+
+
+def timestamp(instant: datetime) -> Timestamp:
+    """An aware instant as the contract has it."""
+    made = Timestamp()
+    made.FromDatetime(instant)
+    return made

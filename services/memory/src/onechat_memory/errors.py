@@ -1,0 +1,99 @@
+"""What the memory service refuses, each with the reason that its contract names.
+
+The sentence of each helps whoever reads it: a person at grpcurl, or the model through the agent.
+"""
+
+from grpc import StatusCode
+from onechat_runtime.errors import BadPage, KeyReused, NotServedYet, ServiceError
+
+__all__ = ["BadPage", "KeyReused", "NotServedYet"]
+
+
+class LogUnknown(ServiceError):
+    """There is no log of this id. ListLogs shows those that are there."""
+
+    code, reason = StatusCode.NOT_FOUND, "LOG_UNKNOWN"
+
+
+class LogExists(ServiceError):
+    """A log of this id is there already, with another label, shape, state or limits."""
+
+    code, reason = StatusCode.ALREADY_EXISTS, "LOG_EXISTS"
+
+
+class LogInvalid(ServiceError):
+    """A log's id is 1 to 64 of a-z, A-Z, 0-9, "-" and "_"."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "LOG_INVALID"
+
+
+class LogIsFlat(ServiceError):
+    """This log is flat: it has messages only, no tree and no view. Read it by ListMessages."""
+
+    code, reason = StatusCode.FAILED_PRECONDITION, "LOG_IS_FLAT"
+
+
+class MessageInvalid(ServiceError):
+    """A message needs text, kind, key and time."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "MESSAGE_INVALID"
+
+
+class TooManyMessages(ServiceError):
+    """Append 1 to 256 messages in one call."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "TOO_MANY_MESSAGES"
+
+
+class LineUnknown(ServiceError):
+    """There is no such line."""
+
+    code, reason = StatusCode.NOT_FOUND, "LINE_UNKNOWN"
+
+
+class MessageUnknown(ServiceError):
+    """There is no message of this id."""
+
+    code, reason = StatusCode.NOT_FOUND, "MESSAGE_UNKNOWN"
+
+
+class RangeInvalid(ServiceError):
+    """The range begins or ends outside the log."""
+
+    code, reason = StatusCode.OUT_OF_RANGE, "RANGE_INVALID"
+
+
+class BadWait(ServiceError):
+    """A wait is from 0 to 10 minutes."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "BAD_WAIT"
+
+
+class HolderInvalid(ServiceError):
+    """A holder is 1 to 200 ASCII characters, made at random when its process starts."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "HOLDER_INVALID"
+
+
+class NodeUnknown(ServiceError):
+    """The log's tree has no such node yet."""
+
+    code, reason = StatusCode.NOT_FOUND, "NODE_UNKNOWN"
+
+
+class NodeBuilt(ServiceError):
+    """The node has its line already; the first one stays."""
+
+    code, reason = StatusCode.ALREADY_EXISTS, "NODE_BUILT"
+
+
+class LineEmpty(ServiceError):
+    """Nothing is left of the line once it is trimmed."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "LINE_EMPTY"
+
+
+class CauseMissing(ServiceError):
+    """Say why the piece comes back: CAUSE_UNAVAILABLE or CAUSE_CONTENT."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "CAUSE_MISSING"
