@@ -35,6 +35,6 @@ class Answer:
     failure: tuple[str, str] | None = None  #: (code, message): it ends as `response.failed`
 
 
-def call(name: str, **arguments: object) -> Call:
+def call(name: str, /, **arguments: object) -> Call:
     """A call with well-formed arguments."""
     return Call(name=name, arguments=json.dumps(arguments, ensure_ascii=False))

@@ -63,7 +63,6 @@ def response_json(
         "reasoning": body.get("reasoning") or {"effort": None, "summary": None},
         "safety_identifier": body.get("safety_identifier"),
         "service_tier": "default",
-        "store": body.get("store") is not False,
         "temperature": body.get("temperature", 1.0),
         "text": body.get("text") or {"format": {"type": "text"}},
         "tool_choice": body.get("tool_choice", "auto"),
