@@ -1,7 +1,8 @@
 """Plain words that ask for something: which tool with which arguments, or what to look up. Pure.
 
 Several asks in one message are joined by "and", "then" or a new line before the next verb. Backticks keep a
-command together. What is done about them: brain.py.
+command together. No pattern can share out the same blanks in many ways: a page of them must not stall it.
+What is done about what was asked: brain.py.
 """
 
 import json
@@ -29,15 +30,15 @@ Ask = Command | Recall
 
 _POLITE = r"(?:(?:please|now|can you|could you|would you|and|then)[\s,]+)*"
 _VERB = r"(?:run|zoom|date|read|write|edit|call)\s|\$\s"
-_SEPARATOR = re.compile(rf"(?:\s+(?:and then|and|then)\s+|\s*\n\s*)(?={_POLITE}(?:{_VERB}))", re.IGNORECASE)
+_SEPARATOR = re.compile(rf"(?:\s(?:and then|and|then)\s|\n)(?=[ \t]*{_POLITE}(?:{_VERB}))", re.IGNORECASE)
 _FLAGS = re.IGNORECASE | re.DOTALL
 _RUN = re.compile(rf"{_POLITE}(?:run\s+(?:the command\s+)?|\$\s+)(.+)", _FLAGS)
-_ZOOM = re.compile(rf"{_POLITE}zoom\s+(?:into\s+|in\s+on\s+)?(\d+)\s*[\s+,]\s*(\d+)\W*", _FLAGS)
+_ZOOM = re.compile(rf"{_POLITE}zoom\s+(?:into\s+|in\s+on\s+)?(\d+)[\s+,]{{1,3}}(\d+)\W*", _FLAGS)
 _ZOOM_NAME = re.compile(rf"{_POLITE}zoom\s+([A-Z][A-Za-z0-9-]*)\W*", re.DOTALL)
 _DATE = re.compile(rf"{_POLITE}date\s+(?:of\s+)?(\d+)\W*", _FLAGS)
 _READ = re.compile(rf"{_POLITE}read\s+(?:the file\s+)?(\S+?)[?!]?\s*", _FLAGS)
 _WRITE = re.compile(rf"{_POLITE}write\s+([^\s:]+):[ \t]?\n?(.*)", _FLAGS)
-_EDIT = re.compile(rf"{_POLITE}edit\s+([^\s:]+):\s*(.+?)\s*->\s*(.*)", _FLAGS)
+_EDIT = re.compile(rf"{_POLITE}edit\s+([^\s:]+):(.+?)->(.*)", _FLAGS)
 _CALL = re.compile(rf"{_POLITE}call\s+([a-z_]+)\s+(\{{.*\}})\s*", _FLAGS)
 _RECALL = re.compile(
     r"(?:what (?:did|have|do) (?:i|we|you) (?:ever )?"
@@ -92,7 +93,9 @@ def _ask(clause: str) -> Ask | None:
     if found := _WRITE.fullmatch(clause):
         return Command(tool="write", arguments={"path": found[1], "text": found[2]})
     if found := _EDIT.fullmatch(clause):
-        return Command(tool="edit", arguments={"path": found[1], "old": found[2], "new": found[3]})
+        return Command(
+            tool="edit", arguments={"path": found[1], "old": found[2].strip(), "new": found[3].strip()}
+        )
     if found := _READ.fullmatch(clause):
         return Command(tool="read", arguments={"path": found[1].strip("`\"'")})
     if found := _RUN.fullmatch(clause):

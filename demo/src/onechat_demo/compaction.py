@@ -53,10 +53,10 @@ def _source(task: str) -> list[str]:
     """The texts to compress: one for a message, two for lines that merge; without newlines and names."""
     found = _INPUT.search(task)
     whole = found[1].strip() if found else task
-    lines = [line for line in whole.split("\n") if line.strip()]
+    lines = [line for line in whole.splitlines() if line.strip()]
     if len(lines) > 1 and all(_NAMED.match(line) for line in lines):
         return [_NAMED.sub("", line, count=1).strip() or "-" for line in lines]
-    return [" ".join(whole.split("\n")) or "-"]
+    return [" ".join(whole.splitlines()) or "-"]
 
 
 def _limit(task: str) -> int:

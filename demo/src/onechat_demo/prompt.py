@@ -16,7 +16,7 @@ from onechat_demo.refusals import JsonObject
 VIEW_LINE = re.compile(r"^(\d+)\+(\d+)\|(.*)$", re.MULTILINE)
 TASK_START = "Compaction:"
 OUTSIDE_MARK = "| "
-REPORT_START = re.compile(r"\[(?!image )[^\]\n]+\]")
+REPORT_START = re.compile(r"\[[A-Za-z][A-Za-z0-9-]*\] ")  # an agent's name; not `[image …]`, not `[ ]`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,36 +137,30 @@ def _entries(value: object) -> Iterator[Entry]:
                     call_id=item["call_id"], name=item["name"], arguments=_arguments(item["arguments"])
                 )
             case "function_call_output":
-                text, images = _joined(item["output"])
+                text, images = _joined(item["output"], "\n")
                 yield Returned(call_id=item["call_id"], text=text, images=images)
 
 
 def _said(item: JsonObject) -> Iterator[Said]:
-    """A text for each text part: a view and a message may share an item."""
-    by_model, content = item["role"] == "assistant", item["content"]
+    """A message's text, its parts joined: a long view comes in parts, so that their ends can be cached."""
+    text, images = _joined(item["content"], "")
+    if text or images:
+        yield Said(text=text, by_model=item["role"] == "assistant", images=images)
+
+
+def _joined(content: object, between: str) -> tuple[str, int]:
+    """The text of a content or an output, and how many pictures there are in it."""
     if isinstance(content, str):
-        yield Said(text=content, by_model=by_model)
-        return
+        return content, 0
     parts = content if isinstance(content, list) else []
     texts = [part["text"] for part in parts if "text" in part]
-    images = len(parts) - len(texts)
-    for text in texts[:-1]:
-        yield Said(text=text, by_model=by_model)
-    if texts or images:
-        yield Said(text=texts[-1] if texts else "", by_model=by_model, images=images)
-
-
-def _joined(output: object) -> tuple[str, int]:
-    if isinstance(output, str):
-        return output, 0
-    parts = output if isinstance(output, list) else []
-    texts = [part["text"] for part in parts if "text" in part]
-    return "\n".join(texts), len(parts) - len(texts)
+    images = sum(part["type"] == "input_image" for part in parts)
+    return between.join(texts), images
 
 
 def _arguments(text: str) -> Mapping[str, object]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -118,9 +118,8 @@ def _check_tool_choice(choice: object, names: frozenset[str]) -> None:
         case "allowed_tools":
             only_known(chosen, frozenset({"type", "mode", "tools"}), param="tool_choice")
             tools = chosen.get("tools")
-            named = (
-                [one.get("name") for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
-            )
+            listed = tools if isinstance(tools, list) else []
+            named = [one.get("name") if isinstance(one, dict) else None for one in listed]
         case other:
             raise wrong_value("tool_choice.type", value=other, wanted="'function' and 'allowed_tools'")
     for name in named:

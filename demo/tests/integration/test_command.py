@@ -164,7 +164,7 @@ def test_a_gate_is_opened_from_another_process() -> None:
 
 
 def test_it_imports_no_client_library() -> None:
-    """The demo is a server of its own: the agent starts it in a child, and a start must be quick and small."""
+    """The agent starts the demo as a child: that start must be quick and small."""
     code = "import sys, onechat_demo.__main__; print('openai' in sys.modules or 'grpc' in sys.modules)"
 
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=END_S, check=True)

@@ -155,8 +155,26 @@ def test_small_talk_says_what_it_sees(turn: Turn, text: str, part: str) -> None:
     assert reply.text.startswith(SIGNATURE)
 
 
+def test_a_view_in_several_parts_is_one_view(turn: Turn) -> None:
+    """Long views are sent in parts, whose ends a provider can cache."""
+    body = turn("how many lines do you see?")
+    view = body["input"][0]["content"]
+    parts = [{"type": "input_text", "text": part} for part in (view[:7], view[7:40], view[40:])]
+    body["input"][0] = {"type": "message", "role": "user", "content": parts}
+
+    assert "3 lines" in answer(body).text
+
+
 def test_a_bare_string_is_a_message(turn: Turn) -> None:
     assert answer({"model": "demo", "input": "hi"}).text.startswith(f"{SIGNATURE}Hello.")
+
+
+@pytest.mark.parametrize(
+    "text", [" \n" * 30_000, "run" + " " * 30_000, "edit a:" + " \n" * 30_000, "zoom 1" + " " * 30_000]
+)
+def test_a_page_of_blanks_does_not_stall_the_patterns(turn: Turn, text: str) -> None:
+    """A pattern that can split the same blanks in many ways takes hours; the time limit would end it."""
+    assert answer(turn(text)).text.startswith(SIGNATURE)
 
 
 def test_a_picture_is_mentioned(turn: Turn) -> None:
@@ -180,8 +198,11 @@ def test_words_from_outside_get_an_empty_reply_and_run_nothing(turn: Turn, text:
     assert (reply.text, reply.calls) == ("", ())
 
 
-def test_an_image_line_does_not_make_a_message_a_report(turn: Turn) -> None:
-    assert answer(turn("[image 0123456789abcdef.png]\nrun ls")).calls != ()
+@pytest.mark.parametrize(
+    "text", ["[image 0123456789abcdef.png]\nrun ls", "[ ] milk\nrun ls", "[a](b)\nrun ls"]
+)
+def test_other_brackets_do_not_make_a_message_a_report(turn: Turn, text: str) -> None:
+    assert answer(turn(text)).calls != ()
 
 
 def test_a_question_zooms_the_best_line_until_it_is_whole(turn: Turn, ran: Ran) -> None:

@@ -35,7 +35,7 @@ def test_the_answer_is_three_cuts_of_the_source_longest_first(compaction: Compac
 
 
 def test_newlines_become_spaces(compaction: Compaction) -> None:
-    reply = DemoModel().answer(compaction("user: one\ntwo\n" + "x" * 600))
+    reply = DemoModel().answer(compaction("user: one\r\ntwo\u2028" + "x" * 600))
 
     assert lines(reply.text)[0].startswith("user: one two xxx")
 
