@@ -1,4 +1,4 @@
-"""Asks a service's /healthz on loopback: python -I -S healthcheck.py METRICS_PORT. Ends with 0 when it serves.
+"""Asks a service's /healthz on loopback: python -I -S healthcheck.py METRICS_PORT. 0 when it serves.
 
 A socket and nothing else: a gRPC probe would cost eight times as much, every half minute, five times over.
 """
