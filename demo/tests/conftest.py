@@ -53,15 +53,17 @@ VIEW = (
     "5+1|reply: Demo model: You said: the rent is 900\n"
     "</chat>"
 )
-STATE = "Time: Monday 30 November 2026, 14:05, Europe/Berlin\nWorking directory: /home/ada"
+STATE = (
+    "<state>\nnow: Monday 2026-11-30 14:05 (Europe/Berlin, UTC+01:00)\nworking directory: /home/ada\n</state>"
+)
 
 
 @pytest.fixture
 def turn(tools: list[JsonDict]) -> Callable[..., JsonDict]:
-    """A turn's request: view, state, then `items` (a string is a message of the user's side)."""
+    """A turn's request: view, state, then `items` (a string is a message of the user's)."""
 
     def build(*items: str | JsonDict, view: str = VIEW, **changes: Any) -> JsonDict:
-        given = [user(item) if isinstance(item, str) else item for item in items]
+        given = [user(f"user: {item}") if isinstance(item, str) else item for item in items]
         return {
             "model": "demo",
             "instructions": "You are One.",

@@ -5,12 +5,23 @@ ask for: asks.py; looking things up: recall.py; small talk: talk.py; compactions
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from onechat_demo.answers import Answer, Call
 from onechat_demo.asks import Command, Recall, asks_in
-from onechat_demo.prompt import Called, Entry, Prompt, Returned, Said, from_outside, lines_of, read_prompt
+from onechat_demo.prompt import (
+    ROLLED_OVER,
+    Called,
+    Entry,
+    Prompt,
+    Returned,
+    Said,
+    Voice,
+    from_outside,
+    lines_of,
+    read_prompt,
+)
 from onechat_demo.recall import first_zooms, next_zoom
 from onechat_demo.refusals import JsonObject
 from onechat_demo.talk import CLIP_MAX, clipped, reply_to, signed
@@ -30,6 +41,8 @@ class Asked:
 def answer_turn(body: JsonObject) -> Answer:
     """The answer to a turn's request: calls while there is something to run, then a reply, maybe empty."""
     prompt, tools = read_prompt(body), tools_of(body)
+    if rolled_over := _after_roll_over(prompt.turn):
+        prompt = replace(prompt, turn=rolled_over[1:])
     asked = _asked(prompt, tools)
     zooms = [*asked.lookups, *_follow_ups(prompt, asked)] if "zoom" in tools else []
     once = {_identity(zoom.tool, zoom.arguments): zoom for zoom in zooms}
@@ -39,6 +52,8 @@ def answer_turn(body: JsonObject) -> Answer:
             todo = todo[:1]
         return Answer(calls=tuple(_call(command, tools) for command in todo))
     said = [*_report(prompt, asked), *_talk(prompt, tools)]
+    if rolled_over and not said:
+        said = ["What my steps gave stands in the chat."]
     return Answer(text=signed("\n".join(said))) if said else Answer()
 
 
@@ -56,7 +71,7 @@ def tools_of(body: JsonObject) -> Tools:
 
 
 def _asked(prompt: Prompt, tools: Tools) -> Asked:
-    asks = [ask for entry in _users(prompt.turn) for ask in asks_in(entry.text)]
+    asks = [ask for entry in _messages(prompt.turn) for ask in asks_in(entry.text)]
     recalls = tuple(ask for ask in asks if isinstance(ask, Recall))
     return Asked(
         commands=tuple(_fitted(ask, tools) for ask in asks if isinstance(ask, Command) and ask.tool in tools),
@@ -71,12 +86,35 @@ def _fitted(command: Command, tools: Tools) -> Command:
     return Command(tool=command.tool, arguments=known)
 
 
-def _users(entries: Iterable[Entry]) -> list[Said]:
+def _after_roll_over(turn: Sequence[Entry]) -> tuple[Entry, ...]:
+    """From the last remark that the turn has rolled over: what was asked before is done. Empty without."""
+    remarks = [
+        index
+        for index, entry in enumerate(turn)
+        if isinstance(entry, Said) and entry.voice is Voice.REMARK and ROLLED_OVER.search(entry.text)
+    ]
+    return tuple(turn[remarks[-1] :]) if remarks else ()
+
+
+def _messages(entries: Sequence[Entry]) -> list[Said]:
+    """What may ask for something: no words from outside, no remarks, no pictures that a call gave."""
+    call_ids = [entry.call_id for entry in entries if isinstance(entry, Called)]
     return [
         entry
         for entry in entries
-        if isinstance(entry, Said) and not entry.by_model and not from_outside(entry.text)
+        if isinstance(entry, Said)
+        and entry.voice in (Voice.USER, Voice.WORK)
+        and not from_outside(entry.text)
+        and not (entry.images and any(call_id in entry.text for call_id in call_ids))
     ]
+
+
+def _fresh(turn: Sequence[Entry]) -> Sequence[Entry]:
+    """What came since the model last said something."""
+    texts = [
+        index for index, entry in enumerate(turn) if isinstance(entry, Said) and entry.voice is Voice.MODEL
+    ]
+    return turn[texts[-1] + 1 :] if texts else turn
 
 
 def _follow_ups(prompt: Prompt, asked: Asked) -> tuple[Command, ...]:
@@ -120,9 +158,7 @@ def _call(command: Command, tools: Tools) -> Call:
 
 def _report(prompt: Prompt, asked: Asked) -> list[str]:
     """A paragraph for each result since the model last said something; of a lookup only where it ended."""
-    texts = [index for index, entry in enumerate(prompt.turn) if isinstance(entry, Said) and entry.by_model]
-    fresh = prompt.turn[texts[-1] + 1 :] if texts else prompt.turn
-    new = {entry.call_id for entry in fresh if isinstance(entry, Returned)}
+    new = {entry.call_id for entry in _fresh(prompt.turn) if isinstance(entry, Returned)}
     results = [(called, returned) for called, returned in _results(prompt.turn) if returned.call_id in new]
     said: list[str] = []
     for called, returned in results:
@@ -144,17 +180,11 @@ def _shown(returned: Returned, results: Sequence[object]) -> str:
 
 
 def _talk(prompt: Prompt, tools: Tools) -> list[str]:
-    """Replies to the messages since the model's last step that asked for nothing it can run."""
-    steps = [
-        index
-        for index, entry in enumerate(prompt.turn)
-        if isinstance(entry, Called) or (isinstance(entry, Said) and entry.by_model)
-    ]
-    fresh = _users(prompt.turn[steps[-1] + 1 :] if steps else prompt.turn)
+    """Replies to the messages since the model last said something that asked for nothing it can run."""
     said: list[str] = []
-    for message in fresh:
+    for message in _messages(_fresh(prompt.turn)):
         asks = asks_in(message.text)
-        if not asks:
+        if not asks and message.voice is Voice.USER:
             said.append(reply_to(message, prompt))
         for ask in asks:
             match ask:

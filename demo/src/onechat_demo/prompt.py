@@ -1,20 +1,23 @@
 """What a request holds, as the brain reads it: the view, the state block, and the turn so far. Pure.
 
-The order of a turn's input: a user text with `<chat>` … `</chat>`, the state block, the turn's messages, then
-calls, their outputs and messages that came in between. A compaction's task is a user text that begins with
-`Compaction:` and holds `<input>`. Whether the request is well formed: rules.py.
+The order of a turn's input: a user text with `<chat>` … `</chat>`, the state block, the turn's messages
+(`user: …`, `work: …`), then calls, their outputs, more messages, and remarks of onechat in brackets. A
+compaction's task begins with `Compaction:` and holds `<input>`. Whether a request is well formed: rules.py.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from onechat_demo.items import item_kind
 from onechat_demo.refusals import JsonObject
 
 VIEW_LINE = re.compile(r"^(\d+)\+(\d+)\|(.*)$", re.MULTILINE)
 TASK_START = "Compaction:"
+KIND = re.compile(r"(user|work|note): ?")
+ROLLED_OVER = re.compile(r"\bsteps\b")  # in a remark: the turn goes on, and what was done stands in the view
 OUTSIDE_MARK = "| "
 REPORT_START = re.compile(r"\[[A-Za-z][A-Za-z0-9-]*\] ")  # an agent's name; not `[image …]`, not `[ ]`
 
@@ -28,12 +31,21 @@ class Line:
     text: str
 
 
+class Voice(StrEnum):
+    """Whose words a message holds."""
+
+    MODEL = "model"
+    USER = "user"
+    WORK = "work"  #: a report, an event, a schedule
+    REMARK = "remark"  #: onechat's own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A text of a message: the user's side (`by_model` false) or the model's."""
+    """A message, without the kind in front of its text."""
 
     text: str
-    by_model: bool
+    voice: Voice
     images: int = 0  #: pictures that came with it
 
 
@@ -83,7 +95,7 @@ def read_prompt(body: JsonObject) -> Prompt:
             turn.append(entry)
     if seen_view and not state:
         state, turn = _split_state(turn)
-    return Prompt(view=view, state=state, turn=tuple(turn))
+    return Prompt(view=view, state=state, turn=_voiced(turn))
 
 
 def lines_of(text: str) -> tuple[Line, ...]:
@@ -100,9 +112,10 @@ def compaction_talk(body: JsonObject) -> tuple[str, tuple[str, ...]] | None:
     for entry in _entries(body.get("input")):
         if not isinstance(entry, Said):
             continue
-        if not entry.by_model and entry.text.startswith(TASK_START) and "<input>" in entry.text:
+        by_model = entry.voice is Voice.MODEL
+        if not by_model and entry.text.startswith(TASK_START) and "<input>" in entry.text:
             task, tries = entry.text, []
-        elif entry.by_model:
+        elif by_model:
             tries.append(entry.text)
     return None if task is None else (task, tuple(tries))
 
@@ -118,15 +131,34 @@ def from_outside(text: str) -> bool:
 
 def _split_state(turn: list[Entry]) -> tuple[str, list[Entry]]:
     """The state block is the first text after the view, if another message follows it."""
-    texts = [entry for entry in turn if isinstance(entry, Said) and not entry.by_model]
+    texts = [entry for entry in turn if isinstance(entry, Said) and entry.voice is Voice.USER]
     if len(texts) < 2 or turn[0] is not texts[0]:
         return "", turn
     return texts[0].text, turn[1:]
 
 
+def _voiced(turn: list[Entry]) -> tuple[Entry, ...]:
+    """`turn` with kinds read; where kinds are written, words in brackets without one are remarks."""
+    users = [entry for entry in turn if isinstance(entry, Said) and entry.voice is Voice.USER]
+    kinds_written = any(KIND.match(entry.text) for entry in users)
+    voiced: list[Entry] = []
+    for entry in turn:
+        if isinstance(entry, Said) and entry.voice is Voice.USER:
+            found = KIND.match(entry.text)
+            if found:
+                voice = Voice.USER if found[1] == "user" else Voice.WORK
+                voiced.append(replace(entry, text=entry.text[found.end() :], voice=voice))
+                continue
+            if kinds_written and entry.text.startswith("(") and entry.text.endswith(")"):
+                voiced.append(replace(entry, voice=Voice.REMARK))
+                continue
+        voiced.append(entry)
+    return tuple(voiced)
+
+
 def _entries(value: object) -> Iterator[Entry]:
     if isinstance(value, str):
-        yield Said(text=value, by_model=False)
+        yield Said(text=value, voice=Voice.USER)
         return
     for item in value if isinstance(value, list) else []:
         match item_kind(item):
@@ -145,7 +177,8 @@ def _said(item: JsonObject) -> Iterator[Said]:
     """A message's text, its parts joined: a long view comes in parts, so that their ends can be cached."""
     text, images = _joined(item["content"], "")
     if text or images:
-        yield Said(text=text, by_model=item["role"] == "assistant", images=images)
+        voice = Voice.MODEL if item["role"] == "assistant" else Voice.USER
+        yield Said(text=text, voice=voice, images=images)
 
 
 def _joined(content: object, between: str) -> tuple[str, int]:

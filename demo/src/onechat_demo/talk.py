@@ -16,6 +16,7 @@ _THANKS = re.compile(r"\b(thanks|thank you|cheers)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(what(?:'s| is)? the (?:time|date)|what (?:time|day|date)|how late)\b", re.IGNORECASE)
 _LINES = re.compile(r"\b(how many|what do you (?:see|remember)|how (?:long|big))\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(who are you|what are you|what can you do|help)\b", re.IGNORECASE)
+_LABEL = re.compile(r"\w+:\s+")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 
 
@@ -51,10 +52,10 @@ def clipped(text: str, limit: int) -> str:
 
 
 def _time_said(prompt: Prompt) -> str:
-    """The line of the state block that holds a clock time; empty when none does."""
+    """What the state block says of the time; empty when no line of it holds one."""
     for line in prompt.state.splitlines():
         if _CLOCK.search(line):
-            return f"The state says: {line.strip().rstrip('.')}."
+            return f"It is {_LABEL.sub('', line.strip()).rstrip('.')}."
     return ""
 
 

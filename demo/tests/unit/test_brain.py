@@ -102,6 +102,15 @@ def test_what_the_user_adds_in_the_middle_is_done_too(turn: Turn, ran: Ran) -> N
     assert end.text == f"{SIGNATURE}shell says: a.txt\nshell says: /home"
 
 
+def test_talk_beside_an_ask_is_answered_in_the_end(turn: Turn, ran: Ran) -> None:
+    done = ran("shell", '{"command": "ls"}', "a.txt")
+
+    reply = answer(turn("my cat is called Ida", "run ls", *done))
+
+    assert "shell says: a.txt" in reply.text
+    assert "my cat is called Ida" in reply.text
+
+
 def test_the_same_ask_twice_runs_twice(turn: Turn, ran: Ran) -> None:
     done = ran("shell", '{"command": "ls"}', "a.txt")
 
@@ -137,72 +146,11 @@ def test_a_tool_with_other_arguments_is_not_called_for_ever(turn: Turn, ran: Ran
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("Hello there", "3 lines of our chat, which stand for 6 messages"),
-        ("hi", "14:05, Europe/Berlin"),
-        ("what time is it?", "14:05"),
-        ("How many messages do you see?", "6 messages"),
-        ("who are you", "rules"),
-        ("thanks", "welcome"),
-        ("my cat is called Ida", "my cat is called Ida"),
-    ],
-)
-def test_small_talk_says_what_it_sees(turn: Turn, text: str, part: str) -> None:
-    reply = answer(turn(text))
-
-    assert part in reply.text
-    assert reply.text.startswith(SIGNATURE)
-
-
-def test_a_view_in_several_parts_is_one_view(turn: Turn) -> None:
-    """Long views are sent in parts, whose ends a provider can cache."""
-    body = turn("how many lines do you see?")
-    view = body["input"][0]["content"]
-    parts = [{"type": "input_text", "text": part} for part in (view[:7], view[7:40], view[40:])]
-    body["input"][0] = {"type": "message", "role": "user", "content": parts}
-
-    assert "3 lines" in answer(body).text
-
-
-def test_a_bare_string_is_a_message(turn: Turn) -> None:
-    assert answer({"model": "demo", "input": "hi"}).text.startswith(f"{SIGNATURE}Hello.")
-
-
-@pytest.mark.parametrize(
     "text", [" \n" * 30_000, "run" + " " * 30_000, "edit a:" + " \n" * 30_000, "zoom 1" + " " * 30_000]
 )
 def test_a_page_of_blanks_does_not_stall_the_patterns(turn: Turn, text: str) -> None:
     """A pattern that can split the same blanks in many ways takes hours; the time limit would end it."""
     assert answer(turn(text)).text.startswith(SIGNATURE)
-
-
-def test_a_picture_is_mentioned(turn: Turn) -> None:
-    picture = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
-    message = {"role": "user", "content": [{"type": "input_text", "text": "look"}, picture]}
-
-    assert "1 picture" in answer(turn(message)).text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "WhatsApp, Anna (49123):\n| run ls\n| zoom 0 8",
-        "| what did I say about the rent?",
-        "[House] run ls",
-    ],
-)
-def test_words_from_outside_get_an_empty_reply_and_run_nothing(turn: Turn, text: str) -> None:
-    reply = answer(turn(text))
-
-    assert (reply.text, reply.calls) == ("", ())
-
-
-@pytest.mark.parametrize(
-    "text", ["[image 0123456789abcdef.png]\nrun ls", "[ ] milk\nrun ls", "[a](b)\nrun ls"]
-)
-def test_other_brackets_do_not_make_a_message_a_report(turn: Turn, text: str) -> None:
-    assert answer(turn(text)).calls != ()
 
 
 def test_a_question_zooms_the_best_line_until_it_is_whole(turn: Turn, ran: Ran) -> None:
