@@ -1,0 +1,118 @@
+"""The agent service, seen from the gateway: hand over, run a command, follow what it says.
+
+Every call raises RemoteError. Deadlines are seconds.
+"""
+
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Final
+
+import grpc.aio
+from google.protobuf.timestamp_pb2 import Timestamp
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2
+from onechat_runtime.channels import NO_DEADLINE
+from onechat_runtime.errors import RemoteError
+
+from onechat_telegram.domain.events import (
+    AgentEvent,
+    EventsMissed,
+    NotShown,
+    Opened,
+    Said,
+    TurnBegan,
+    TurnOver,
+)
+from onechat_telegram.domain.ids import DeliveryKey
+from onechat_telegram.domain.outgoing import EventPlace
+from onechat_telegram.domain.updates import Written
+
+DELIVER_S: Final = 10.0
+COMMAND_S: Final = 30.0
+_CHANGE: Final = event_pb2.TurnChange
+
+
+class Agent:
+    """The agent service behind a channel."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub = agent_service_pb2_grpc.AgentServiceStub(channel)
+
+    async def deliver(self, key: DeliveryKey, written: Written, text: str) -> None:
+        """Hand over a message of the owner; once this returns, the agent has it on its disk.
+
+        A key that was handed over before, with whatever words, counts as done.
+        """
+        delivery = delivery_pb2.NewDelivery(
+            key=key,
+            source="user",
+            kind=delivery_pb2.DELIVERY_KIND_USER,
+            text=text,
+            time=_timestamp(datetime.fromtimestamp(written.edit_date or written.date, UTC)),
+            reply_to=delivery_pb2.ReplyTo(chat=str(written.chat), message=str(written.message)),
+            backed=True,
+        )
+        try:
+            await self._stub.Deliver(
+                agent_service_pb2.DeliverRequest(deliveries=[delivery]), timeout=DELIVER_S
+            )
+        except RemoteError as error:
+            if error.reason != "KEY_REUSED":  # it is there, in an earlier version's words
+                raise
+
+    async def run_command(self, line: str, key: DeliveryKey, given: datetime) -> str | None:
+        """The answer to the command `line`, plain text; None when it is no command but a message."""
+        request = agent_service_pb2.RunCommandRequest(line=line, request_id=key, time=_timestamp(given))
+        try:
+            response = await self._stub.RunCommand(request, timeout=COMMAND_S)
+        except RemoteError as error:
+            if error.reason == "NOT_A_COMMAND":
+                return None
+            raise
+        return str(response.answer)
+
+    async def follow(self, after: EventPlace | None) -> AsyncGenerator[AgentEvent, None]:
+        """What happens after `after`, without end; from now on without it.
+
+        Raises EventsMissed when events after that place are not all kept.
+        """
+        request = agent_service_pb2.SubscribeRequest(audience="user")
+        if after is not None:
+            request.after, request.stream = after.number, after.stream
+        try:
+            # It waits for an agent service that is away, and is there as soon as that is.
+            stream = self._stub.Subscribe(request, timeout=NO_DEADLINE, wait_for_ready=True)
+            async for response in stream:
+                yield _event(response)
+        except RemoteError as error:
+            if error.reason != "EVENTS_GONE":
+                raise
+            oldest = int(error.metadata.get("oldest", "1"))
+            place = EventPlace(stream=error.metadata.get("stream", ""), number=max(0, oldest - 1))
+            raise EventsMissed(place) from None
+
+
+def _event(response: agent_service_pb2.SubscribeResponse) -> AgentEvent:
+    place = EventPlace(stream=response.stream, number=response.number)
+    if response.HasField("ready"):
+        return Opened(place=place)
+    if not response.HasField("event"):
+        return NotShown(place=place)
+    event = response.event
+    place = EventPlace(stream=response.stream, number=event.number)
+    match event.WhichOneof("body"):
+        case "reply":
+            return Said(place=place, turn=event.turn, text=event.reply.text)
+        case "notice":
+            return Said(place=place, turn=event.turn, text=event.notice.text)
+        case "turn_change" if event.turn_change.state in {_CHANGE.STATE_BEGUN, _CHANGE.STATE_RESUMED}:
+            return TurnBegan(place=place, turn=event.turn)
+        case "turn_change":
+            failed = event.turn_change.state == _CHANGE.STATE_FAILED
+            return TurnOver(place=place, turn=event.turn, failure=event.turn_change.reason if failed else "")
+    return NotShown(place=place)
+
+
+def _timestamp(instant: datetime) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromDatetime(instant)
+    return stamp

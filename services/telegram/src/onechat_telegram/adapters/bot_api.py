@@ -1,0 +1,181 @@
+"""The Bot API, by python-telegram-bot's Bot: polls in raw JSON, sends, and what can go wrong as
+bot_errors.py has it.
+
+The bot's token is part of every address, so nothing of an error's cause is handed on, and the loggers of the
+libraries that log addresses are silenced. Times are seconds.
+"""
+
+import logging
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import telegram
+import telegram.error
+from onechat_runtime.settings import Secret
+from telegram.request import HTTPXRequest
+from telegram.warnings import PTBUserWarning
+
+from onechat_telegram.domain.bot_errors import (
+    BotApiError,
+    ChatClosed,
+    NotReached,
+    OtherPoller,
+    OutcomeUnknown,
+    Refused,
+    TokenRefused,
+    TooManyCalls,
+)
+from onechat_telegram.domain.ids import BotId, ChatId, MessageId, bot_of_token
+from onechat_telegram.domain.outgoing import Message
+from onechat_telegram.domain.updates import POLLED_FOR
+
+T = TypeVar("T")
+
+POLL_S: Final = 50  # how long Telegram may wait for an update
+CONNECT_S: Final = 10.0
+ANSWER_S: Final = 20.0
+UPDATES_MAX: Final = 100
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_CLOSED: Final = ("chat not found", "user is deactivated", "can't initiate conversation", "peer_id_invalid")
+_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+
+
+class BotApi:
+    """One bot at one Bot API server. Every call raises BotApiError alone."""
+
+    bot: BotId
+
+    def __init__(self, token: Secret, bot: BotId, base_url: str) -> None:
+        """Use `connected`."""
+        self.bot = bot
+        self._token = token
+        # A proxy of the environment is for the internet, not for a server on this machine.
+        outside = urlsplit(base_url).hostname not in _LOOPBACK
+        self._requests = [_request(POLL_S + ANSWER_S, outside), _request(ANSWER_S, outside)]
+        poll, other = self._requests
+        self._api = telegram.Bot(
+            token.reveal(), base_url=f"{base_url}/bot", get_updates_request=poll, request=other
+        )
+
+    @classmethod
+    @asynccontextmanager
+    async def connected(cls, token: Secret, base_url: str) -> AsyncIterator["BotApi"]:
+        """The bot of `token`, a well-formed one; nothing is sent before the first call."""
+        _silence()
+        bot = bot_of_token(token.reveal())
+        if bot is None:
+            raise ValueError("no bot's token")
+        api = cls(token, bot, base_url)
+        try:
+            yield api
+        finally:
+            for request in api._requests:
+                await request.shutdown()
+
+    async def user_name(self) -> str:
+        """The bot's user name, without "@"."""
+        me = await self._call(self._api.do_api_request("getMe"))
+        return str(me["username"])
+
+    async def forget_webhook(self) -> None:
+        """End a webhook that another program set, else polls are refused; updates stay."""
+        await self._call(self._api.delete_webhook(drop_pending_updates=False))
+
+    async def show_menu(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Set the command menu: names and what they do."""
+        await self._call(self._api.set_my_commands(list(commands)))
+
+    async def updates(self, offset: int, wait_s: int) -> list[Mapping[str, Any]]:
+        """Updates in Telegram's own JSON and order, as soon as there are some, else none after `wait_s`.
+
+        Telegram forgets those before `offset`; 0 forgets none.
+        """
+        fields = {"timeout": wait_s, "limit": UPDATES_MAX, "allowed_updates": list(POLLED_FOR)}
+        if offset:
+            fields["offset"] = offset
+        found: list[Mapping[str, Any]] = await self._call(self._api.do_api_request("getUpdates", fields))
+        return found
+
+    async def send(self, chat: ChatId, message: Message) -> MessageId:
+        """Send `message` to `chat`; its id."""
+        entities = [
+            telegram.MessageEntity(
+                entity.type,
+                entity.offset,
+                entity.length,
+                url=entity.url or None,
+                language=entity.language or None,
+            )
+            for entity in message.entities
+        ]
+        # A preview would have Telegram open an address that outside text may have put into the reply.
+        no_preview = telegram.LinkPreviewOptions(is_disabled=True)
+        sent = await self._call(
+            self._api.send_message(
+                chat, message.text, entities=entities or None, link_preview_options=no_preview
+            )
+        )
+        return MessageId(sent.message_id)
+
+    async def show_typing(self, chat: ChatId) -> None:
+        """Show "typing…" in `chat` for five seconds, or until the next message."""
+        await self._call(self._api.send_chat_action(chat, "typing"))
+
+    async def _call(self, call: Awaitable[T]) -> T:
+        try:
+            return await call
+        except telegram.error.TelegramError as error:
+            found = self._meaning(error)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            # Something between here and Telegram answers in its stead, such as a hotel's network.
+            found = NotReached(f"an answer that is not Telegram's: {type(error).__name__}")
+        raise found  # outside of the handler, so that its cause, which knows the address, is not attached
+
+    def _meaning(self, error: telegram.error.TelegramError) -> BotApiError:
+        text = error.message.replace(self._token.reveal(), "TOKEN")[:200]
+        match error:
+            case telegram.error.RetryAfter():
+                return TooManyCalls(text, retry_after_s=_seconds(error.retry_after))
+            case telegram.error.ChatMigrated():
+                return Refused(text)  # a private chat never does
+            case telegram.error.BadRequest():  # a kind of NetworkError, so before it
+                closed = any(sign in text.lower() for sign in _CLOSED)
+                return ChatClosed(text) if closed else Refused(text)
+            case telegram.error.Forbidden():
+                return ChatClosed(text)
+            case telegram.error.Conflict():
+                return OtherPoller(text)
+            case telegram.error.InvalidToken():
+                return TokenRefused(text)
+        cause = error.__cause__
+        if isinstance(cause, httpx.HTTPError) and not isinstance(cause, _NOT_SENT):
+            return OutcomeUnknown(type(cause).__name__)
+        return NotReached(type(cause).__name__ if cause is not None else text)
+
+
+def _request(answer_s: float, outside: bool) -> HTTPXRequest:
+    return HTTPXRequest(
+        connection_pool_size=8,
+        read_timeout=answer_s,
+        write_timeout=ANSWER_S,
+        connect_timeout=CONNECT_S,
+        pool_timeout=CONNECT_S,
+        httpx_kwargs={"trust_env": outside},
+    )
+
+
+def _seconds(period: int | timedelta) -> float:
+    return period.total_seconds() if isinstance(period, timedelta) else float(period)
+
+
+def _silence() -> None:
+    """Keep addresses, which hold the token, and message texts out of every log, at any level."""
+    for name in ("httpx", "httpcore", "telegram"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Raw JSON is meant: the typed methods would lose fields that this version does not know.
+    warnings.filterwarnings("ignore", "Please use 'Bot", PTBUserWarning)

@@ -1,0 +1,37 @@
+"""Command lines of the private chat: which are the gateway's own, which are the agent's, and the menu."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from onechat_telegram.domain.wording import whole_letters
+
+MENU: Final = (
+    ("stop", "stop what is being done, or /stop NAME"),
+    ("usage", "what the model calls have cost"),
+    ("help", "all commands"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """The gateway's own command, which opens a chat."""
+
+    code: str  #: as given; empty without one
+
+
+def command_of(text: str) -> Start | str:
+    """What the command line `text` asks for: Start, or the line for the agent, without "@bot"."""
+    name, blank, rest = whole_letters(text).partition(" ")
+    bare = name.split("@", 1)[0]
+    if bare == "/start":
+        return Start(code=rest.strip())
+    return f"{bare}{blank}{rest}".rstrip()
+
+
+def given_at(date: int, now: datetime) -> datetime:
+    """When a command was given, as late as its `date`, whole seconds since 1970, allows.
+
+    /stop stops what began before; the message it answers may have come in the same second.
+    """
+    return min(datetime.fromtimestamp(date, UTC) + timedelta(seconds=1), now)

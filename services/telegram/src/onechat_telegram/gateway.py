@@ -1,0 +1,72 @@
+"""The gateway with a bot: its rooms, wired, and what each does in the background."""
+
+import random
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from onechat_runtime.clock import Clock
+from onechat_runtime.health import HealthBoard
+from onechat_runtime.outbox import Outbox
+from onechat_runtime.store import Store
+
+from onechat_telegram.adapters.agent import Agent
+from onechat_telegram.adapters.bot_api import BotApi
+from onechat_telegram.handover import Handover
+from onechat_telegram.inbox import KIND, Inbox
+from onechat_telegram.link import Link
+from onechat_telegram.ownership import Ownership
+from onechat_telegram.replies import Replies
+from onechat_telegram.sending import Sending
+from onechat_telegram.steps import Reached
+from onechat_telegram.typing_sign import TypingSign
+
+_AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """What runs for one bot."""
+
+    outbox: Outbox  #: the inbox's hand-overs
+    background: tuple[Callable[[], Awaitable[None]], ...]
+
+
+async def opened_gateway(
+    api: BotApi,
+    agent: Agent,
+    store: Store,
+    link: Link,
+    ownership: Ownership,
+    *,
+    board: HealthBoard,
+    clock: Clock,
+    reached: Reached,
+    rng: random.Random | None = None,
+) -> Gateway:
+    """The gateway of `api`'s bot, with what the last process left put in order."""
+    rng = rng or secrets.SystemRandom()
+    await ownership.open()
+    typing = TypingSign(api, link, ownership, clock)
+    replies = Replies(agent, store, ownership, typing, clock, rng, reached)
+    handover = Handover(api, agent, store, ownership, replies, clock, reached)
+    outbox = Outbox(store, clock, rng, {KIND: handover.hand_over}, handover.settled, board=board)
+    _wake_with_the_agent(board, outbox)
+    inbox = Inbox(api, store, outbox, link, ownership, clock, rng, reached)
+    sending = Sending(api, store, replies, link, ownership, clock, rng, reached)
+    await sending.open()
+    return Gateway(outbox=outbox, background=(inbox.run, outbox.run, replies.run, sending.run, typing.run))
+
+
+def _wake_with_the_agent(board: HealthBoard, outbox: Outbox) -> None:
+    """Hand over at once what waits when the agent service comes back."""
+    serving = False
+
+    def look() -> None:
+        nonlocal serving
+        agent = board.neighbours().get(_AGENT)
+        was, serving = serving, agent is not None and agent.serving
+        if serving and not was:
+            outbox.wake()
+
+    board.on_change(look)

@@ -1,0 +1,140 @@
+"""What the agent says, taken from its events as pieces on disk. Sending them: sending.py.
+
+The pieces of an event and the place in the events are stored in one transaction, so each event is taken
+once. A first subscription begins with what comes after it.
+"""
+
+import asyncio
+import random
+from contextlib import aclosing
+from typing import Final
+
+from onechat_runtime import logs
+from onechat_runtime.clock import Clock
+from onechat_runtime.errors import RemoteError, StoreFull
+from onechat_runtime.store import Store
+
+from onechat_telegram.adapters import piece_store
+from onechat_telegram.adapters.agent import Agent
+from onechat_telegram.adapters.markdown import render
+from onechat_telegram.domain.bot_errors import NotReached, delay_after
+from onechat_telegram.domain.events import (
+    AgentEvent,
+    EventsMissed,
+    NotShown,
+    Opened,
+    Said,
+    TurnBegan,
+    TurnOver,
+)
+from onechat_telegram.domain.ids import private_chat_of
+from onechat_telegram.domain.outgoing import EventPlace
+from onechat_telegram.domain.pieces import pieces_of
+from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
+from onechat_telegram.ownership import Ownership
+from onechat_telegram.steps import Reached
+from onechat_telegram.typing_sign import TypingSign
+
+_SPREAD: Final = (0.8, 1.2)
+
+log = logs.get("onechat_telegram.replies")
+
+
+class Replies:
+    """Follows the agent's events for the owner's chat."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        store: Store,
+        ownership: Ownership,
+        typing: TypingSign,
+        clock: Clock,
+        rng: random.Random,
+        reached: Reached,
+    ) -> None:
+        self._agent = agent
+        self._store = store
+        self._ownership = ownership
+        self._typing = typing
+        self._clock = clock
+        self._rng = rng
+        self._reached = reached
+        self._followed = asyncio.Event()
+        self._noticed: dict[str, str] = {}  #: of turns at work, what was last said
+        self.added = asyncio.Event()  #: there may be pieces to send
+
+    async def followed(self) -> None:
+        """Return once the place in the events is on disk, from where nothing is missed."""
+        await self._followed.wait()
+
+    def look_when_committed(self) -> None:
+        """Have pieces that the transaction at work adds seen by the sender."""
+        self._store.when_committed(self.added.set)
+
+    async def run(self) -> None:
+        """Follow until cancelled, from when the bot has an owner."""
+        await self._ownership.wait_known()
+        failures = 0
+        while True:
+            place = self._store.read(piece_store.place)
+            if place is not None:
+                self._followed.set()
+            try:
+                async with aclosing(self._agent.follow(place)) as events:
+                    async for event in events:
+                        failures = 0
+                        await self._take(event, first=place is None)
+            except EventsMissed as missed:
+                await self._go_on_from(missed.before_oldest, place)
+            except (RemoteError, StoreFull) as error:
+                log.info("events_ended", error=type(error).__name__)
+            self._typing.forget()
+            failures += 1
+            delay_s = delay_after(failures, NotReached(), self._rng.uniform(*_SPREAD))
+            await self._clock.sleep(delay_s)
+
+    async def _take(self, event: AgentEvent, *, first: bool) -> None:
+        match event:
+            case Opened():
+                if first:
+                    await self._store.write(lambda db: piece_store.set_place(db, event.place))
+                    self._followed.set()
+            case Said():
+                self._noticed[event.turn] = event.text
+                await self._say(event.place, event.text)
+            case TurnBegan():
+                self._typing.begin(event.turn)
+            case TurnOver():
+                self._typing.end(event.turn)
+                said = self._noticed.pop(event.turn, "")
+                # A notice may have said already why there is no reply.
+                await self._say(event.place, event.failure if event.failure != said else "")
+            case NotShown():
+                pass  # taken with the next that is shown
+
+    async def _say(self, place: EventPlace, text: str) -> None:
+        owner = await self._ownership.wait_known()
+        pieces = pieces_of(text, render)
+        self._reached("taking")
+        now = self._clock.now()
+        await self._store.write(
+            lambda db: piece_store.add_event(db, place, private_chat_of(owner), pieces, now)
+        )
+        self._reached("taken")
+        self.added.set()
+
+    async def _go_on_from(self, before_oldest: EventPlace, place: EventPlace | None) -> None:
+        """Say what was missed, and go on with what is kept; of another store, with what comes from now on."""
+        log.warning("events_missed", oldest=before_oldest.number)
+        same = place is not None and place.stream == before_oldest.stream
+        owner = await self._ownership.wait_known()
+        pieces = pieces_of(MISSED if same else ANOTHER_STORE, render)
+        now = self._clock.now()
+        chat = private_chat_of(owner)
+        if same:
+            await self._store.write(lambda db: piece_store.add_event(db, before_oldest, chat, pieces, now))
+        else:
+            origin = f"another:{before_oldest.stream}"
+            await self._store.write(lambda db: piece_store.begin_anew(db, origin, chat, pieces, now))
+        self.added.set()

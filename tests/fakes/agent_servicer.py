@@ -1,0 +1,224 @@
+"""An agent service on loopback that keeps its promises and has no model: a test is its agent.
+
+Deliver is idempotent by key, Subscribe resumable by stream and number, RunCommand by request id. `fail` makes
+a method refuse, `hold` makes it wait; both may come before it did its work or after.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import grpc
+import grpc.aio
+from onechat.agent.v1 import (
+    agent_service_pb2,
+    agent_service_pb2_grpc,
+    delivery_pb2,
+    event_pb2,
+)
+from onechat_runtime.errors import KeyReused, ServiceError
+from onechat_runtime.listening import Served
+from onechat_runtime.tokens import CALLERS
+
+from tests.fakes.loopback import TOKENS, Loopback, serving
+
+_DESCRIPTOR = agent_service_pb2.DESCRIPTOR.services_by_name["AgentService"]
+
+
+class EventsGone(ServiceError):
+    """Those events are gone."""
+
+    code, reason = grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE"
+
+
+class NotACommand(ServiceError):
+    """That is no command."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "NOT_A_COMMAND"
+
+
+@dataclass(kw_only=True)
+class Fault:
+    """The next `times` calls of `method` fail with `code`, before their work is done or after."""
+
+    method: str
+    code: grpc.StatusCode = grpc.StatusCode.UNAVAILABLE
+    reason: str = ""
+    when: Literal["before", "after"] = "before"
+    times: int = 1
+    only_key: str = ""  #: only deliveries whose key ends so
+    released: asyncio.Event | None = None  #: wait for it instead of failing
+
+
+@dataclass(kw_only=True)
+class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
+    """The agent service's state."""
+
+    stream: str = "stream-1"
+    oldest: int = 1  #: events before it are gone
+    deliveries: dict[str, delivery_pb2.NewDelivery] = field(default_factory=dict)  #: by key, in order
+    commands: dict[str, agent_service_pb2.RunCommandRequest] = field(default_factory=dict)  #: by request id
+    events: list[event_pb2.Event] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)  #: by method, failed ones too
+    subscribed: list[agent_service_pb2.SubscribeRequest] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    replies: Callable[[delivery_pb2.NewDelivery], str] | None = None  #: what a new delivery is answered with
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _number: int = 0
+
+    async def Deliver(self, request: Any, context: Any) -> agent_service_pb2.DeliverResponse:
+        await self._called("Deliver")
+        keys = [delivery.key for delivery in request.deliveries]
+        fault = self._fault("Deliver", keys)
+        await _apply(fault, "before")
+        for delivery in request.deliveries:
+            known = self.deliveries.get(delivery.key)
+            if known is not None and known != delivery:
+                raise KeyReused
+            if known is None:
+                self.deliveries[delivery.key] = delivery
+                if self.replies is not None:
+                    await self.take_turn(self.replies(delivery))
+        await self._wake()
+        await _apply(fault, "after")
+        return agent_service_pb2.DeliverResponse(
+            deliveries=[
+                delivery_pb2.Delivery(key=key, delivery_id=number) for number, key in enumerate(keys, 1)
+            ]
+        )
+
+    async def RunCommand(self, request: Any, context: Any) -> agent_service_pb2.RunCommandResponse:
+        await self._called("RunCommand")
+        fault = self._fault("RunCommand", [request.request_id])
+        await _apply(fault, "before")
+        if request.line.split()[0].count("/") > 1:
+            raise NotACommand
+        self.commands.setdefault(request.request_id, request)
+        await self._wake()
+        await _apply(fault, "after")
+        return agent_service_pb2.RunCommandResponse(answer=f"did {request.line}")
+
+    async def Subscribe(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        await self._called("Subscribe")
+        fault = self._fault("Subscribe", [])
+        await _apply(fault, "before")
+        if request.HasField("after"):
+            elsewhere = request.stream not in {"", self.stream}
+            if elsewhere or request.after < self.oldest - 1:
+                raise EventsGone(oldest=str(self.oldest), stream=self.stream)
+        place = request.after if request.HasField("after") else self._number
+        self.subscribed.append(request)
+        await self._wake()
+        yield agent_service_pb2.SubscribeResponse(
+            stream=self.stream, number=self._number, ready=agent_service_pb2.Ready()
+        )
+        while True:
+            for event in [event for event in self.events if event.number > place]:
+                place = event.number
+                yield agent_service_pb2.SubscribeResponse(
+                    stream=self.stream, number=self._number, event=event
+                )
+            async with self._changed:
+                while self._number <= place:
+                    await self._changed.wait()
+
+    async def take_turn(self, reply: str) -> None:
+        """A whole turn that ends with `reply`."""
+        turn = f"turn-{self._number}"
+        await self.tell(turn_change=_change("STATE_BEGUN"), turn=turn)
+        await self.tell(reply=event_pb2.Reply(text=reply), turn=turn)
+        await self.tell(turn_change=_change("STATE_ENDED"), turn=turn)
+
+    async def begin_turn(self, turn: str = "turn") -> None:
+        await self.tell(turn_change=_change("STATE_BEGUN"), turn=turn)
+
+    async def end_turn(self, turn: str = "turn", state: str = "STATE_ENDED", reason: str = "") -> None:
+        await self.tell(turn_change=_change(state, reason), turn=turn)
+
+    async def reply(self, text: str, turn: str = "") -> None:
+        await self.tell(reply=event_pb2.Reply(text=text), turn=turn)
+
+    async def notice(self, text: str, turn: str = "") -> None:
+        await self.tell(notice=event_pb2.Notice(text=text), turn=turn)
+
+    async def tell(self, **fields: Any) -> int:
+        """Add an event; its number."""
+        self._number += 1
+        self.events.append(event_pb2.Event(number=self._number, agent="One", audience="user", **fields))
+        await self._wake()
+        return self._number
+
+    def texts(self) -> list[str]:
+        """What was delivered, in order."""
+        return [delivery.text for delivery in self.deliveries.values()]
+
+    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+        """Return once `condition` holds; TimeoutError after `within_s` of real time."""
+        async with asyncio.timeout(within_s), self._changed:
+            await self._changed.wait_for(condition)
+
+    def fail(self, method: str, **what: Any) -> Fault:
+        """Have calls of `method` fail; see Fault."""
+        fault = Fault(method=method, **what)
+        self.faults.append(fault)
+        return fault
+
+    async def _called(self, method: str) -> None:
+        self.calls[method] += 1
+        await self._wake()
+
+    async def _wake(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _fault(self, method: str, keys: Sequence[str]) -> Fault | None:
+        for fault in self.faults:
+            if fault.method == method and (
+                not fault.only_key or any(k.endswith(fault.only_key) for k in keys)
+            ):
+                fault.times -= 1
+                if fault.times <= 0:
+                    self.faults.remove(fault)
+                return fault
+        return None
+
+
+def served(agent: AgentServicer) -> Served:
+    """`agent` for anybody."""
+    anybody = frozenset(CALLERS)
+    return Served(
+        descriptor=_DESCRIPTOR,
+        add=lambda server: agent_service_pb2_grpc.add_AgentServiceServicer_to_server(agent, server),
+        allow={method.name: anybody for method in _DESCRIPTOR.methods},
+    )
+
+
+@asynccontextmanager
+async def agent_serving(
+    agent: AgentServicer, *, address: str = "127.0.0.1:0", tokens: dict[str, str] | None = None
+) -> AsyncIterator[Loopback]:
+    """Serve `agent` on loopback."""
+    async with serving(served(agent), name="agent", address=address, tokens=tokens or TOKENS) as loopback:
+        yield loopback
+
+
+async def _apply(fault: Fault | None, when: str) -> None:
+    if fault is None or fault.when != when:
+        return
+    if fault.released is not None:
+        await fault.released.wait()
+        return
+    raise _refusal(fault.code, fault.reason)
+
+
+def _refusal(code: grpc.StatusCode, reason: str) -> ServiceError:
+    made = type("Refusal", (ServiceError,), {"code": code, "reason": reason or "TEST"})
+    refusal: ServiceError = made("as the test asked")
+    return refusal
+
+
+def _change(state: str, reason: str = "") -> event_pb2.TurnChange:
+    return event_pb2.TurnChange(state=event_pb2.TurnChange.State.Value(state), reason=reason)
