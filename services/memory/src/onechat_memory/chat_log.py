@@ -124,8 +124,9 @@ class ChatLog:
     def _fit(self, which: Which, view: View, *, forced: bool) -> bool:
         owed = view.owed
         fitted = view.fit(self._tree.size, forced=forced)
-        for parent in fitted.merged:
-            self._tree.merge_line(which, parent)
+        for node in fitted.merged:
+            if node in view:  # one that merged on in the same batch needs no row
+                self._tree.replace_lines(which, node)
         if which is Which.CHAT:
             self.row.batches += fitted.began
             self.row.chat_owed = view.owed

@@ -120,7 +120,7 @@ def _new_message(message: message_pb2.NewMessage, place: str) -> NewMessage:
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):  # no such zone, or no name of a zone at all
+    except (KeyError, ValueError, OSError):  # no such zone, or no name of a zone at all
         return False
     return True
 

@@ -148,15 +148,15 @@ class TreeStore:
             "INSERT INTO view_lines VALUES (?, ?, ?, ?)", (self._log, which.value, node.first, node.level)
         )
 
-    def merge_line(self, which: Which, parent: Node) -> None:
-        """In a view `parent` took the place of its halves."""
+    def replace_lines(self, which: Which, node: Node) -> None:
+        """In a view `node` took the place of all lines below it."""
         self._db.execute(
-            "DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?",
-            (self._log, which.value, parent.halves[1].first),
+            "DELETE FROM view_lines WHERE log = ? AND view = ? AND first > ? AND first <= ?",
+            (self._log, which.value, node.first, node.last),
         )
         self._db.execute(
             "UPDATE view_lines SET level = ? WHERE log = ? AND view = ? AND first = ?",
-            (parent.level, self._log, which.value, parent.first),
+            (node.level, self._log, which.value, node.first),
         )
 
     def lines(self, which: Which) -> list[tuple[Node, str | None]]:

@@ -1,0 +1,167 @@
+"""The real memory service on loopback, inside the test's own loop, with real files; and short ways to use it.
+
+It is not a double: what a test of another service sees is what the service does. Times are seconds.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_USER, MessageKind
+from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2
+from onechat_memory.__main__ import MIGRATIONS, NAME, served
+from onechat_runtime.clock import Clock, SystemClock
+from onechat_runtime.store import Store, migrations_in
+
+from tests.fakes.loopback import Loopback, serving
+
+LOG = "log"
+TIMEOUT_S = 20.0
+_NUMBERS = count(1)  # for keys, over all servers of a test
+MORNING = datetime(2026, 1, 1, 9, tzinfo=UTC)
+
+
+class MemoryServer:
+    """A memory service that runs, seen by `caller`; all but `stub` are shorthands for a test's own log."""
+
+    def __init__(self, loopback: Loopback, store: Store, caller: str) -> None:
+        self.loopback = loopback
+        self.address = loopback.address
+        self.store = store  #: for looking at the rows, never for changing them
+        self.stub: Any = memory_service_pb2_grpc.MemoryServiceStub(loopback.channel(caller))
+
+    async def call(self, method: str, request: Any) -> Any:
+        """One unary call."""
+        return await getattr(self.stub, method)(request, timeout=TIMEOUT_S)
+
+    async def create(self, log: str = LOG, **fields: Any) -> log_pb2.Log:
+        """Make a log."""
+        answer = await self.call("CreateLog", memory_service_pb2.CreateLogRequest(log_id=log, **fields))
+        return answer.log
+
+    async def append(
+        self, *messages: message_pb2.NewMessage | str, log: str = LOG
+    ) -> memory_service_pb2.AppendMessagesResponse:
+        """Append messages; a text alone is one of the user, under a key of its own."""
+        request = memory_service_pb2.AppendMessagesRequest(log_id=log, messages=map(self._message, messages))
+        return await self.call("AppendMessages", request)
+
+    @staticmethod
+    def _message(message: message_pb2.NewMessage | str) -> message_pb2.NewMessage:
+        if isinstance(message, str):
+            return new_message(f"n:{next(_NUMBERS)}", message)
+        return message
+
+    async def view(self, log: str = LOG, wait_s: float = 0) -> memory_service_pb2.GetViewResponse:
+        """The chat's view."""
+        request = memory_service_pb2.GetViewRequest(log_id=log, wait=duration(wait_s))
+        return await self.stub.GetView(request, timeout=wait_s + TIMEOUT_S)
+
+    async def lease(
+        self, holder: str = "agent", *, most: int = 0, wait_s: float = 0
+    ) -> memory_service_pb2.LeaseCompactionsResponse:
+        """Compaction work."""
+        request = memory_service_pb2.LeaseCompactionsRequest(
+            holder=holder, max_pieces=most, wait=duration(wait_s)
+        )
+        return await self.stub.LeaseCompactions(request, timeout=wait_s + TIMEOUT_S)
+
+    async def complete(self, name: str, line: str, *, log: str = LOG, **fields: Any) -> str:
+        """Give a line for the node called `name`, such as 40+8; the line as it was kept."""
+        first, messages = map(int, name.split("+"))
+        fields = {"builder": "test", **fields}
+        request = memory_service_pb2.CompleteCompactionRequest(
+            log_id=log, first_id=first, count=messages, line=line, **fields
+        )
+        return (await self.call("CompleteCompaction", request)).line
+
+    async def fail(self, piece: memory_service_pb2.CompactionPiece, cause: str, *, log: str = LOG) -> bool:
+        """Give a piece back; whether it was built from its source's head."""
+        request = memory_service_pb2.FailCompactionRequest(
+            log_id=log, first_id=piece.first_id, count=piece.count, lease_id=piece.lease_id, cause=cause
+        )
+        return (await self.call("FailCompaction", request)).degraded
+
+    async def build_all(self, *, log: str = LOG, line: str = "x" * 300) -> int:
+        """Work as an agent's compactor would until nothing is ready; how many lines that took."""
+        built = 0
+        while (leased := await self.lease("builder")).pieces:
+            for piece in leased.pieces:
+                await self.complete(f"{piece.first_id}+{piece.count}", line, log=leased.log_id)
+                built += 1
+        return built
+
+    async def zoom(self, name: str, *, log: str = LOG, page: int | None = None) -> Any:
+        """What stands below the node called `name`; 0+0 is a whole flat log or view."""
+        first, messages = map(int, name.split("+"))
+        request = memory_service_pb2.ZoomRequest(log_id=log, first_id=first, count=messages, page_id=page)
+        return await self.call("Zoom", request)
+
+    async def stats(self, log: str = LOG) -> memory_service_pb2.GetLogStatsResponse:
+        """A log's figures."""
+        return await self.call("GetLogStats", memory_service_pb2.GetLogStatsRequest(log_id=log))
+
+    async def messages(
+        self, start: int = 0, end: int | None = None, *, log: str = LOG
+    ) -> list[message_pb2.Message]:
+        """A range of a log."""
+        request = memory_service_pb2.ListMessagesRequest(log_id=log, start_id=start, end_id=end)
+        chunks: list[Sequence[message_pb2.Message]] = []
+        async for answer in self.stub.ListMessages(request, timeout=TIMEOUT_S):
+            chunks.append(answer.messages)
+        return [message for chunk in chunks for message in chunk]
+
+
+@asynccontextmanager
+async def remembering(
+    folder: Path,
+    clock: Clock | None = None,
+    *,
+    caller: str = "agent",
+    epoch: str = "epoch",
+    vfs: str | None = None,
+) -> AsyncIterator[MemoryServer]:
+    """A memory service over the store in `folder`, which another one may have left; ended at the end.
+
+    `epoch` is a new one for each start of a real service; `vfs` is the SQLite VFS to use.
+    """
+    clock = clock or SystemClock()
+    path = folder / NAME / "store.db"
+    migrations = migrations_in(MIGRATIONS)
+    async with Store.open(path, component=NAME, migrations=migrations, clock=clock, vfs=vfs) as store:
+        service = await served(store, clock, epoch)
+        async with serving(service, name=NAME, schema=store.schema) as loopback:
+            yield MemoryServer(loopback, store, caller)
+
+
+def new_message(
+    key: str,
+    text: str,
+    *,
+    kind: MessageKind | str = MESSAGE_KIND_USER,
+    time: datetime = MORNING,
+    **fields: Any,
+) -> message_pb2.NewMessage:
+    """A message of the user, unless said otherwise."""
+    made = message_pb2.NewMessage(key=key, kind=kind, text=text, **fields)
+    made.time.CopyFrom(timestamp(time))
+    return made
+
+
+def timestamp(time: datetime) -> Timestamp:
+    """An aware instant as contracts have it."""
+    made = Timestamp()
+    made.FromDatetime(time)
+    return made
+
+
+def duration(seconds: float) -> Duration:
+    """Seconds as contracts have them."""
+    made = Duration()
+    made.FromNanoseconds(round(seconds * 1e9))
+    return made
