@@ -7,6 +7,7 @@ user wrote, so above debug level `stack_of` shows where and of which type, not t
 import logging
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -38,7 +39,7 @@ def configure(name: str, level: str, json: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=_Lines,
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -74,6 +75,21 @@ def _named(name: str) -> Any:
         return {"service": name, **event}
 
     return add
+
+
+class _Lines:
+    """Writes a line at a time to stderr. Losing a line is better than failing whatever was at work."""
+
+    def __init__(self, *_names: object) -> None:
+        """structlog gives a logger its names; these lines carry theirs already."""
+
+    def msg(self, line: str) -> None:
+        """Write `line`, unless nobody is there to read it any more."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    debug = info = warning = error = critical = msg
 
 
 class _Library(logging.Handler):

@@ -113,7 +113,7 @@ def address_of(service: str) -> Any:
 def address(text: str) -> str:
     """`text` when it is HOST:PORT or unix:/path; else ValueError."""
     host, _, port = text.rpartition(":")
-    if text.startswith("unix:/") or (host and port.isascii() and port.isdigit() and int(port) <= 65535):
+    if text.startswith("unix:/") or (host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
         return text
     raise ValueError("write HOST:PORT, such as 127.0.0.1:50051, or unix:/path")
 
@@ -191,12 +191,19 @@ def described(cls: type[object]) -> list[Described]:
     return [
         Described(
             variable=made.variable,
-            default=None if made.default is None or made.default is _REQUIRED else str(made.default),
+            default=_written(made.default),
             doc=made.doc,
             secret=made.secret,
         )
         for made in _settings_of(cls).values()
     ]
+
+
+def _written(default: object) -> str | None:
+    """`default` as a person would write it; None when there is none."""
+    if default is None or default is _REQUIRED:
+        return None
+    return str(int(default)) if isinstance(default, bool) else str(default)
 
 
 def _settings_of(cls: type[object]) -> dict[str, _Setting]:

@@ -60,6 +60,7 @@ class Store:
         self._reading = threading.RLock()
         self._aside = ThreadPoolExecutor(max_workers=ASIDE_THREADS, thread_name_prefix="store-reader")
         self._aside_open: set[apsw.Connection] = set()
+        self._check: asyncio.Task[None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -82,12 +83,14 @@ class Store:
         components = {RUNTIME: migrations_in("onechat_runtime.migrations"), component: migrations}
         lock, db, unclean = await asyncio.to_thread(_start, path, components, clock, vfs)
         store = cls(path, db, schema=len(migrations), vfs=vfs, board=board)
-        check = asyncio.create_task(store._check_integrity()) if unclean else None
+        if unclean:
+            store._check = asyncio.create_task(store._check_integrity())
         try:
             yield store
         finally:
-            if check is not None:
-                check.cancel()
+            if store._check is not None:
+                store._check.cancel()
+                await asyncio.gather(store._check, return_exceptions=True)
             store._writer.stop_taking()
             # Shielded: a second cancel must not leave the lock behind a half-closed store.
             await asyncio.shield(asyncio.to_thread(store._close, lock))
@@ -132,6 +135,10 @@ class Store:
         It may be called though this job was undone, when others of the same commit were not.
         """
         self._writer.when_committed(listener)
+
+    def integrity_known(self) -> bool:
+        """Whether the check after an unclean end has ended; false where none was needed."""
+        return self._check is not None and self._check.done()
 
     def _settled(self, full: bool) -> None:
         if self._board is not None and full:

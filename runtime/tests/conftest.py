@@ -1,0 +1,90 @@
+"""Fixtures of the runtime's tests, and how they wait: for an event or a condition, with a deadline."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from onechat_runtime.health import HealthBoard
+from onechat_runtime.store import Migration, Store
+
+from tests.fakes.clock import ManualClock
+
+CUPS = Migration(
+    number=1, name="cups", sql="CREATE TABLE cups (number INTEGER PRIMARY KEY, tea TEXT) STRICT;"
+)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def board(clock):
+    return HealthBoard(clock)
+
+
+@pytest.fixture
+def cups():
+    """A store's first migration: one table."""
+    return CUPS
+
+
+@pytest.fixture
+def open_store(tmp_path, clock):
+    """Opens the store of the test, again and again if need be."""
+
+    def opened(*migrations: Migration, path: Path = tmp_path / "kitchen" / "store.db", **more):
+        component = more.pop("component", "kitchen")
+        return Store.open(path, component=component, migrations=migrations or (CUPS,), clock=clock, **more)
+
+    return opened
+
+
+@pytest.fixture
+async def store(open_store):
+    async with open_store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def until():
+    """Await a condition that nothing announces, with a deadline."""
+
+    async def wait(condition: Callable[[], bool], within_s: float = 10.0) -> None:
+        async with asyncio.timeout(within_s):
+            while not condition():  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.005)
+
+    return wait
+
+
+@pytest.fixture
+def program():
+    """Starts one of the programs beside these tests in a process of its own; what still runs is killed."""
+    started: list[asyncio.subprocess.Process] = []
+    root = Path(__file__).parents[2]
+    folder = Path(__file__).parent / "integration" / "programs"
+
+    async def start(
+        name: str, *args: str, cwd: Path | None = None, **environ: str
+    ) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(folder / name),
+            *args,
+            cwd=cwd,
+            env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", **environ},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+        process._transport.close()  # type: ignore[attr-defined]

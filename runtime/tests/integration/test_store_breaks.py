@@ -1,0 +1,258 @@
+"""What is left of a store when the disk is full, the process is killed or a page is damaged."""
+
+import asyncio
+import os
+import resource
+import threading
+from contextlib import contextmanager
+
+import apsw
+import pytest
+from onechat_runtime.errors import StartRefused, StoreFull
+from onechat_runtime.store import Migration, Store
+
+
+class Disk(apsw.VFS):
+    """SQLite's own file system, until `full`."""
+
+    def __init__(self, name):
+        super().__init__(name, "")
+        self.name = name
+        self.full = False
+
+    def xOpen(self, name, flags):
+        return _File(self, name, flags)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk, name, flags):
+        super().__init__("", name, flags)
+        self._disk = disk
+
+    def xWrite(self, data, offset):
+        if self._disk.full:
+            raise apsw.FullError("no room left")
+        super().xWrite(data, offset)
+
+
+@pytest.fixture
+def disk():
+    made = Disk("disk-of-the-test")
+    yield made
+    made.unregister()
+
+
+def _add(tea):
+    return lambda db: db.execute("INSERT INTO cups (tea) VALUES (?) RETURNING number", (tea,)).get
+
+
+def _teas(db):
+    return [row[0] for row in db.execute("SELECT tea FROM cups ORDER BY number")]
+
+
+async def test_a_full_disk_refuses_writes_half_of_nothing_and_works_again(open_store, disk, board):
+    async with open_store(vfs=disk.name, board=board) as store:
+        await store.write(_add("before"))
+
+        disk.full = True
+        with pytest.raises(StoreFull):
+            await store.write(lambda db: (_add("one half")(db), _add("other half")(db)))
+        seen = store.read(_teas)
+        told = dict(board.troubles())
+        disk.full = False
+        await store.write(_add("after"))
+
+        assert seen == ["before"]
+        assert "free some space" in told["store_full"].sentence
+        assert store.read(_teas) == ["before", "after"]
+        assert board.troubles() == {}
+
+
+async def test_every_job_of_a_commit_without_room_is_refused(open_store, disk):
+    async with open_store(vfs=disk.name) as store:
+        held = threading.Event()
+        holder = asyncio.create_task(store.write(lambda db: held.wait(10)))
+        writes = [asyncio.create_task(store.write(_add(str(i)))) for i in range(5)]
+        await asyncio.sleep(0)
+        disk.full = True
+        held.set()
+        _, *results = await asyncio.gather(holder, *writes, return_exceptions=True)
+        disk.full = False
+
+        assert [type(one) for one in results] == [StoreFull] * 5
+        assert store.read(_teas) == []
+
+
+async def test_a_job_that_fills_the_disk_by_itself_leaves_the_others_or_refuses_them(open_store):
+    """SQLite may give the whole transaction up; then nobody is told that his work is there."""
+    async with open_store() as store:
+        pages = await store.write(lambda db: db.execute("PRAGMA page_count").get)
+        await store.write(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 8}").get)
+        held = threading.Event()
+        holder = asyncio.create_task(store.write(lambda db: held.wait(10)))
+        small, big = _add("small"), _add("big" * 100_000)
+        writes = [asyncio.create_task(store.write(job)) for job in (small, big)]
+        await asyncio.sleep(0)
+        held.set()
+        _, first, second = await asyncio.gather(holder, *writes, return_exceptions=True)
+
+        assert isinstance(second, StoreFull)
+        assert store.read(_teas) == ([] if isinstance(first, StoreFull) else ["small"])
+        await store.write(_add("after"))
+        assert store.read(_teas)[-1] == "after"
+
+
+@contextmanager
+def _files_no_longer_than(size):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_a_limit_on_the_size_of_files_counts_as_a_full_disk(open_store):
+    async with open_store() as store:
+        await store.write(_add("before"))
+
+        with _files_no_longer_than(100_000), pytest.raises(StoreFull):
+            await store.write(_add("big" * 100_000))
+
+        await store.write(_add("after"))
+        assert store.read(_teas) == ["before", "after"]
+
+
+async def test_a_start_on_a_full_disk_says_so(open_store, disk, tmp_path):
+    async with open_store(vfs=disk.name) as store:
+        await store.write(_add("before"))
+
+    disk.full = True
+    with pytest.raises(StartRefused, match=r"is full: free some space, then start again\.$"):
+        async with open_store(vfs=disk.name):
+            pass
+    disk.full = False
+
+    async with open_store(vfs=disk.name) as store:
+        assert store.read(_teas) == ["before"]
+
+
+async def test_a_first_start_on_a_full_disk_says_so(open_store):
+    with _files_no_longer_than(0), pytest.raises(StartRefused, match="is full: free some space"):
+        async with open_store():
+            pass
+
+    async with open_store() as store:
+        assert store.read(_teas) == []
+
+
+async def test_no_room_for_the_copy_before_a_migration_stops_the_start(open_store, cups, tmp_path):
+    async with open_store(cups) as store:
+        await store.write(_add("big" * 100_000))
+    saucers = Migration(number=2, name="saucers", sql="CREATE TABLE saucers (n INTEGER) STRICT;")
+
+    with _files_no_longer_than(100_000), pytest.raises(StartRefused, match="is full"):
+        async with open_store(cups, saucers):
+            pass
+
+    assert not list((tmp_path / "kitchen").glob("*before*"))
+    async with open_store(cups) as store:
+        assert store.schema == 1
+
+
+async def test_what_was_acknowledged_outlives_a_sigkill(open_store, program, tmp_path):
+    path = tmp_path / "kitchen" / "store.db"
+    said: set[int] = set()
+    for acknowledged in (40, 5, 75):
+        process = await program("open_store.py", str(path), "write")
+        async for line in process.stdout:
+            said.add(int(line))
+            if len(said) >= acknowledged:
+                break
+        process.kill()
+        said |= {int(line) for line in (await process.stdout.read()).split(b"\n")[:-1] if line}
+        await process.wait()
+        async with open_store() as store:
+            numbers = {
+                row[0] for row in store.read(lambda db: db.execute("SELECT number FROM cups").fetchall())
+            }
+            assert {2 * number for number in said} | {2 * number + 1 for number in said} <= numbers
+            assert all(number ^ 1 in numbers for number in numbers), "half a pair was written"
+            await store.write(lambda db: db.execute("DELETE FROM cups").get)
+        said.clear()
+
+
+async def _killed_store(open_store, program, path):
+    process = await program("open_store.py", str(path), "write")
+    await process.stdout.readline()
+    process.kill()
+    await process.wait()
+
+
+async def test_after_an_unclean_end_the_whole_store_is_checked(open_store, program, tmp_path, board, until):
+    """The check runs beside the service, which starts at once."""
+    path = tmp_path / "kitchen" / "store.db"
+    async with open_store() as store:
+        await store.write(lambda db: [_add("x" * 3000)(db) for _ in range(200)] and None)
+    _damage_a_page(path)
+    _leave_lock_behind(path)
+
+    async with open_store(board=board) as store:
+        await until(lambda: "store_damaged" in board.troubles())
+
+        assert "restore a backup" in board.troubles()["store_damaged"].sentence
+        assert store.read(lambda db: db.execute("SELECT tea FROM cups WHERE number = 1").get)
+
+
+async def test_after_a_sigkill_a_sound_store_troubles_nobody(open_store, program, tmp_path, board, until):
+    path = tmp_path / "kitchen" / "store.db"
+    await _killed_store(open_store, program, path)
+    assert path.with_name("store.db.lock").read_text() != ""
+
+    async with open_store(board=board) as store:
+        await until(store.integrity_known)
+
+        assert board.troubles() == {}
+
+
+async def test_after_a_clean_end_nothing_is_checked(open_store, tmp_path, board):
+    path = tmp_path / "kitchen" / "store.db"
+    async with open_store() as store:
+        await store.write(lambda db: [_add("x" * 3000)(db) for _ in range(200)] and None)
+    _damage_a_page(path)
+
+    async with open_store(board=board) as store:
+        assert not store.integrity_known()
+    assert board.troubles() == {}
+
+
+async def test_a_check_at_work_does_not_hold_up_the_end(open_store, tmp_path, board):
+    path = tmp_path / "kitchen" / "store.db"
+    async with open_store() as store:
+        await store.write(lambda db: [_add("x" * 3000)(db) for _ in range(200)] and None)
+    _leave_lock_behind(path)
+
+    async with asyncio.timeout(5):
+        async with open_store(board=board):
+            pass
+
+    async with open_store() as store:
+        assert len(store.read(_teas)) == 200
+
+
+def _damage_a_page(path):
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size - 4096 * 3)
+        file.write(os.urandom(4096))
+
+
+def _leave_lock_behind(path):
+    path.with_name("store.db.lock").write_text("1\n")
+
+
+async def test_the_lock_goes_with_the_process_that_held_it(open_store, program, tmp_path):
+    await _killed_store(open_store, program, tmp_path / "kitchen" / "store.db")
+
+    async with open_store() as store:
+        assert isinstance(store, Store)
