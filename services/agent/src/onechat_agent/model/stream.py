@@ -1,0 +1,184 @@
+"""The events of a streamed answer, read one by one into a ModelAnswer. Pure: no network, no SDK.
+
+Events may be dicts or the SDK's objects. An answer is finished by a terminal event alone: a stream may end
+without one and raise nothing. Its response's status counts, not the event's name. Offsets are characters.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from onechat_agent.domain.text import clean
+from onechat_agent.model.endpoint import Endpoint
+from onechat_agent.model.failures import Filtered, Refused, TooLong, Trouble, Unreachable
+from onechat_agent.model.items import CallItem, ModelAnswer, ReasoningItem, ReplyItem, TokenUsage
+from onechat_agent.model.pieces import PiecewiseText
+from onechat_agent.model.verdict import failed, label
+
+_TERMINAL: Final = {
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
+}
+_OPEN: Final = frozenset({"in_progress", "queued"})
+
+AnswerItem = ReplyItem | CallItem | ReasoningItem
+
+
+class AnswerReader:
+    """One answer as it comes. `body` is the request, which failures may name parts of."""
+
+    def __init__(self, *, body: Mapping[str, Any], endpoint: Endpoint) -> None:
+        self._body = body
+        self._endpoint = endpoint
+        self._text = PiecewiseText()
+        self._pieces: list[str] = []
+        self._done: dict[int, Mapping[str, Any]] = {}  # finished items by their place in the answer
+        self._final: Mapping[str, Any] | None = None
+        self._status = ""
+        self.streamed = 0  #: characters of text taken so far
+
+    @property
+    def over(self) -> bool:
+        """Whether the terminal event has come; what comes after it counts for nothing."""
+        return self._final is not None
+
+    def take(self, event: Any) -> str:
+        """The text that `event` adds, perhaps none. Raises the ModelFailure that the event is."""
+        kind = _field(event, "type")
+        if kind == "response.output_text.delta":
+            return self._add(str(_field(event, "delta") or ""))
+        if kind == "response.output_item.done":
+            self._keep(_plain(_field(event, "item")), _field(event, "output_index"))
+        elif kind == "error":
+            self._raise_error(_plain(event))
+        elif kind in _TERMINAL:
+            self._finish(_TERMINAL[kind], _plain(_field(event, "response")))
+        return ""
+
+    def answer(self) -> ModelAnswer:
+        """The finished answer, or the ModelFailure that it ended as; Unreachable without a terminal event."""
+        if self._final is None:
+            raise Unreachable(Trouble.BROKEN, code="no_terminal_event")
+        usage = _usage(self._final.get("usage"))
+        match self._status:
+            case "completed":
+                return self._completed(usage)
+            case "incomplete":
+                reason = str(_mapping(self._final.get("incomplete_details")).get("reason") or "incomplete")
+                if reason == "content_filter":
+                    raise Filtered(usage=usage)
+                raise TooLong(code=label(reason), usage=usage)
+            case "failed":
+                error = _mapping(self._final.get("error"))
+                failure = failed(
+                    str(error.get("code") or ""),
+                    str(error.get("message") or ""),
+                    body=self._body,
+                    endpoint=self._endpoint,
+                )
+                failure.usage = usage
+                raise failure
+            case status:
+                raise Unreachable(Trouble.BROKEN, code=label(status), usage=usage)
+
+    def _completed(self, usage: TokenUsage) -> ModelAnswer:
+        raw = [self._done[place] for place in sorted(self._done)] or _mappings(
+            (self._final or {}).get("output")
+        )
+        refusals = [part for item in raw for part in _parts(item) if part.get("type") == "refusal"]
+        if refusals:
+            raise Refused(clean(str(refusals[0].get("refusal") or "")), usage=usage)
+        items = [made for at, item in enumerate(raw) if (made := _item(item, at)) is not None]
+        if not items and self._pieces:  # a server that sends text but no finished items
+            items = [ReplyItem(text="".join(self._pieces))]
+        return ModelAnswer(items=tuple(items), usage=usage)
+
+    def _add(self, delta: str) -> str:
+        piece = self._text.take(delta)
+        if piece:
+            self._pieces.append(piece)
+            self.streamed += len(piece)
+        return piece
+
+    def _keep(self, item: Mapping[str, Any], place: object) -> None:
+        """Put a finished item in its place; servers that give each item the same place get them in order."""
+        at = place if isinstance(place, int) else len(self._done)
+        while at in self._done and (item.get("id") is None or self._done[at].get("id") != item["id"]):
+            at += 1
+        self._done[at] = item
+
+    def _finish(self, named: str, response: Mapping[str, Any]) -> None:
+        status = str(response.get("status") or named)
+        if status in _OPEN:
+            return  # its name says over, itself says not: wait for one that agrees
+        self._status = status
+        self._final = response
+
+    def _raise_error(self, event: Mapping[str, Any]) -> None:
+        error = _mapping(event.get("error")) or event
+        code = error.get("code") or error.get("type")
+        raise failed(
+            "" if code == "error" else str(code or ""),
+            str(error.get("message") or ""),
+            body=self._body,
+            endpoint=self._endpoint,
+        )
+
+
+def _item(raw: Mapping[str, Any], at: int) -> AnswerItem | None:
+    match raw.get("type"):
+        case "message":
+            texts = [str(part.get("text") or "") for part in _parts(raw) if part.get("type") == "output_text"]
+            return ReplyItem(text=clean("".join(texts)), phase=raw.get("phase") or None)
+        case "function_call":
+            return CallItem(
+                call_id=str(raw.get("call_id") or raw.get("id") or f"call_{at}"),
+                name=clean(str(raw.get("name") or "")),
+                arguments=clean(str(raw.get("arguments") or "")),
+            )
+        case "reasoning":
+            return ReasoningItem(raw={k: v for k, v in raw.items() if v is not None and k != "status"})
+        case _:
+            return None
+
+
+def _parts(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return _mappings(item.get("content")) if item.get("type") == "message" else []
+
+
+def _usage(raw: object) -> TokenUsage:
+    usage = _mapping(raw)
+    return TokenUsage(
+        input=_count(usage, "input_tokens"),
+        cached_input=_count(_mapping(usage.get("input_tokens_details")), "cached_tokens"),
+        output=_count(usage, "output_tokens"),
+        reasoning=_count(_mapping(usage.get("output_tokens_details")), "reasoning_tokens"),
+    )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _field(event: Any, name: str) -> Any:
+    return event.get(name) if isinstance(event, Mapping) else getattr(event, name, None)
+
+
+def _plain(value: Any) -> Mapping[str, Any]:
+    """A dict of `value`, be it one or an object of the SDK; empty for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    to_dict = getattr(value, "to_dict", None)
+    return _mapping(to_dict()) if callable(to_dict) else {}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    found = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    return [one for one in found if isinstance(one, Mapping)]

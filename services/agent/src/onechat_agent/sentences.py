@@ -1,0 +1,75 @@
+"""Every sentence of the agent service that a person reads, in one place so that they can be translated.
+
+One line each, plain, with what to do. Values that go in are named; a message's text, a key or a phone number
+never is one of them. What a model reads: prompts/. What tools answer a model: tools/.
+"""
+
+from typing import Final
+
+# The model client: model/failures.py and model/verdict.py say when each is used.
+MODEL_NETWORK: Final = "The model cannot be reached. Check the network, and OPENAI_BASE_URL if it is set."
+MODEL_SLOW: Final = "The model does not answer in time."
+MODEL_BUSY: Final = "The model's server takes no more requests for now."
+MODEL_SERVER: Final = "The model's server has a fault of its own."
+MODEL_BROKEN: Final = "The model's answer broke off."
+MODEL_KEY: Final = "The model's server refuses the key. Check OPENAI_API_KEY and start the agent again."
+MODEL_QUOTA: Final = (
+    "The quota of the model's account is used up. Add credit or raise its limit; then say it again."
+)
+MODEL_UNKNOWN: Final = (
+    "The model's server does not have the model {model}. Set ONECHAT_MODEL to one that it has."
+)
+MODEL_NO_RESPONSES: Final = (
+    "The server at OPENAI_BASE_URL has no Responses API at that address. It usually ends in /v1."
+)
+MODEL_BAD_REQUEST: Final = "The model's server refused the request ({code})."
+MODEL_LACKS: Final = (
+    "The model's server refused a part of the request that it does not know. Add {switch} to "
+    "ONECHAT_ENDPOINT_LACKS and start the agent again."
+)
+MODEL_PICTURE: Final = "The model cannot read a picture of this turn ({code})."
+MODEL_CONTEXT: Final = (
+    "The model cannot take as much text as this turn holds. Lower context_bytes in agent.toml."
+)
+MODEL_REFUSED: Final = "The model declined to answer: {reason}"
+MODEL_REFUSED_SILENTLY: Final = "The model declined to answer."
+MODEL_FILTERED: Final = "The model's content filter stopped the answer."
+MODEL_TOO_LONG: Final = "The answer ran past the limit on output tokens and was cut. Ask for it in parts."
+MODEL_ENDED_EARLY: Final = "The model ended its answer early ({code})."
+
+# Settings that name the model's server: model/endpoint.py.
+SETTING_BASE_URL: Final = "write an address such as http://127.0.0.1:8080/v1"
+SETTING_KEY: Final = "OPENAI_API_KEY holds a space or a character that no key has: copy it again"
+SETTING_LACKS: Final = "write none, or some of {names}, with commas between them"
+
+# Turns: telling.py, turn.py and loop.py say when each is used.
+KEPT_UNTIL_REACHABLE: Final = "{cause} Your message is kept; I go on by myself once it works again."
+DAY_USED_UP: Final = (
+    "Today's limit of tokens is used up. I go on tomorrow, or once tokens_per_day in agent.toml is raised."
+)
+CALLS_USED_UP: Final = (
+    'I stopped here: this task has taken {calls} model calls, its limit. Say "continue" to go on.'
+)
+MINUTES_USED_UP: Final = (
+    'I stopped here: this task has run for {minutes} minutes, its limit. Say "continue" to go on.'
+)
+IN_CIRCLES: Final = (
+    "I stopped here: I made the same step with the same result again and again. "
+    'Say what to do differently, or "continue".'
+)
+STARTED_TOO_OFTEN: Final = (
+    "I gave this task up: it was interrupted five times at the same place. Say it again to try once more."
+)
+OWN_FAULT: Final = (
+    "Something went wrong inside onechat and this task was ended. The agent's log says what; "
+    "say it again to retry."
+)
+STOPPED: Final = "Stopped."
+
+# The start and the status: wiring.py says when each is used.
+DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."
+DEMO_REFUSED: Final = (
+    "A real model has written this memory, and OPENAI_API_KEY is not set. Set it, or start with --demo "
+    "(ONECHAT_DEMO=1) if the demo model shall go on with it."
+)
+NO_LANDLOCK: Final = "This machine's kernel has no Landlock: the agent's shell could read the services' data."
