@@ -1,0 +1,1 @@
+"""What the model is told: system prompts, the state block, the compaction task."""
