@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 import yaml
-from onechat_runtime.settings import SERVICE_PORTS
+from onechat_cli.config import CliSettings
+from onechat_runtime.settings import SERVICE_PORTS, described
 from onechat_runtime.tokens import CALLERS
 
 from tests.contract.source_tree import REPOSITORY, SERVICES
@@ -119,6 +120,8 @@ def test_every_setting_of_a_service_reaches_its_container(name):
     known = settings_of(name)
     if name == "memory":  # it calls nobody, so it has no token
         known = [each for each in known if each.variable != "ONECHAT_TOKEN_FILE"]
+    if name == "agent":  # its container is also where the `onechat` command runs
+        known += described(CliSettings)
 
     wanted = {f"{each.variable}_FILE" if each.secret else each.variable for each in known}
 
