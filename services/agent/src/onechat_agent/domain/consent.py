@@ -73,9 +73,9 @@ def decide(
 ) -> Runs | Proposes:
     """Whether a call of `tool` runs in such a turn.
 
-    `outside` is the agent's own list of what its unbacked turns may do; only shell, write and edit count in it.
-    `touches_protected`: the call would change instructions.md or agent.toml. A tool that the table does not
-    know is treated as grave.
+    `outside` is the agent's own list of what its unbacked turns may do; only shell, write and edit count in
+    it. `touches_protected`: the call would change instructions.md or agent.toml. A tool that the table does
+    not know is treated as grave.
     """
     weight = Weight.GRAVE if touches_protected else WEIGHTS.get(tool, Weight.GRAVE)
     match weight:
@@ -109,7 +109,7 @@ def _grave(what: str, why: str) -> str:
 
 def _unbacked(tool: str) -> str:
     return (
-        f"{tool} was not run: {_why(False)}. Say in your reply exactly what you would do; it runs when the user "
-        f"asks for it in a message of their own. The user can allow it for turns like this one by adding "
+        f"{tool} was not run: {_why(False)}. Say in your reply exactly what you would do; it runs when the "
+        "user asks for it in a message of their own. The user can allow it for turns like this one by adding "
         f'"{tool}" to `outside` in agent.toml.'
     )

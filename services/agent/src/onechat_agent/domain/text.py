@@ -19,7 +19,7 @@ def clean(text: str) -> str:
 
 
 def clip(text: str, limit: int = OUTPUT_MAX) -> str:
-    """`text` if it has at most `limit` characters, else its head and tail and between them how much is missing."""
+    """`text` if it has at most `limit` characters, else its head, how much is missing, and its tail."""
     if len(text) <= limit:
         return text
     side = max(0, limit - _ROOM_FOR_NOTE) // 2

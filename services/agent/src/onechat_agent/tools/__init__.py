@@ -1,0 +1,1 @@
+"""The agents' tools, a file a family."""

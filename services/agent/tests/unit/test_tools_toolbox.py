@@ -1,0 +1,190 @@
+"""The one door of all tool calls: nothing raises, nothing unchecked runs."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.consent import Confirm
+from onechat_agent.tools.schema import function_schema, text
+from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
+from onechat_agent.tools.toolbox import TOOLS_OF, Role, Toolbox
+
+
+class Recorder:
+    """A tool that gives what it is told to and remembers what it was given."""
+
+    def __init__(self, name, gives=None, resumption=Resumption.UNKNOWN):
+        self.name = name
+        self.schema = function_schema(name, "", path=text(""))
+        self.resumption = resumption
+        self.gives = gives or ToolResult(text="done")
+        self.ran = []
+
+    async def run(self, context, arguments):
+        self.ran.append(arguments)
+        if isinstance(self.gives, BaseException):
+            raise self.gives
+        return self.gives
+
+    def summary(self, arguments):
+        return f"{self.name}: {arguments['path']}"
+
+
+@pytest.fixture
+def context(tmp_path):
+    return CallContext(
+        agent=AgentId("a1"),
+        agent_name="One",
+        call_key="t:1:1:c",
+        backed=True,
+        tainted=False,
+        workdir=tmp_path,
+    )
+
+
+def toolbox(*tools, role=Role.ROOT, outside=()):
+    given = {tool.name: tool for tool in tools}
+    at_hand = [given.get(name) or Recorder(name) for name in TOOLS_OF[Role.ROOT]]
+    return Toolbox(role, at_hand, confirm=Confirm.OUTSIDE, outside=outside)
+
+
+def test_each_role_has_its_tools_in_a_fixed_order():
+    """Their schemas are the head of every cached prefix."""
+    names = {role: [schema["name"] for schema in toolbox(role=role).schemas] for role in Role}
+
+    assert names[Role.ROOT] == names[Role.CHILD] == names[Role.SUBAGENT]
+    assert names[Role.ROOT] == ["zoom", "date", "shell", "read", "write", "edit"]
+    assert names[Role.GROUP] == ["zoom", "date"]
+
+
+@pytest.mark.parametrize("raw", ['{"path": "a', "null", "[1]", "{}", '{"path": 1}', '{"path": "a", "b": 1}'])
+async def test_a_malformed_call_does_not_run_and_is_marked(context, raw):
+    """The turn counts them: the fifth in a row ends it."""
+    tool = Recorder("write")
+
+    result = await toolbox(tool).run("write", raw, context)
+
+    assert tool.ran == []
+    assert result.malformed
+    assert result.text.startswith("write was not run: ")
+    assert "\n" not in result.text
+
+
+@pytest.mark.parametrize("name", ["fly", "", "shell\n", "\ud83c", "whatsapp_send"])
+async def test_an_unknown_tool_is_answered_with_those_that_there_are(context, name):
+    result = await toolbox().run(name, "{}", context)
+
+    assert result.malformed
+    assert "The tools are zoom, date, shell, read, write, edit." in result.text
+    assert "\n" not in result.text
+
+
+async def test_a_group_agent_cannot_call_what_it_was_not_given(context):
+    result = await toolbox(role=Role.GROUP).run("shell", '{"path": "a"}', context)
+
+    assert result.malformed
+
+
+async def test_a_fault_in_a_tool_becomes_a_line_and_its_stack_is_logged(context, capsys):
+    result = await toolbox(Recorder("shell", RuntimeError("the user's words"))).run(
+        "shell", '{"path": "a"}', context
+    )
+
+    assert result.text == "shell failed by a fault of its own: it is not known whether anything was done."
+    logged = capsys.readouterr()
+    assert "tool_failed" in logged.err + logged.out
+    assert "the user's words" not in logged.err + logged.out
+
+
+async def test_a_fault_in_a_tool_that_only_reads_did_nothing(context):
+    tool = Recorder("read", RuntimeError(), Resumption.AGAIN)
+
+    result = await toolbox(tool).run("read", '{"path": "a"}', context)
+
+    assert result.text == "read failed by a fault of its own: nothing was done."
+
+
+async def test_a_stop_goes_through(context):
+    with pytest.raises(asyncio.CancelledError):
+        await toolbox(Recorder("read", asyncio.CancelledError())).run("read", '{"path": "a"}', context)
+
+
+async def test_what_a_tool_gives_is_clipped_and_cleaned_but_for_a_zoom(context):
+    """A zoom has pages of its own, and a message on one is always whole."""
+    long = ToolResult(text="\ud83c" + "a" * 50_000)
+    tools = toolbox(Recorder("read", long), Recorder("zoom", long))
+
+    read = await tools.run("read", '{"path": "a"}', context)
+    zoom = await tools.run("zoom", '{"path": "a"}', context)
+
+    assert len(read.text) <= 30_000
+    assert "characters left out" in read.text
+    assert zoom.text == "\ufffd" + "a" * 50_000
+
+
+@pytest.mark.parametrize("name", ["shell", "write", "edit"])
+async def test_what_needs_the_users_yes_does_not_run(context, name):
+    tool = Recorder(name)
+    unbacked = replace(context, backed=False)
+
+    refused = await toolbox(tool).run(name, '{"path": "a"}', unbacked)
+    allowed = await toolbox(tool, outside=[name]).run(name, '{"path": "a"}', unbacked)
+
+    assert "in agent.toml" in refused.text
+    assert not refused.malformed
+    assert allowed.text == "done"
+    assert len(tool.ran) == 1
+
+
+async def test_an_agents_own_files_are_known_however_the_path_is_spelled(context, tmp_path):
+    """Through links, .., another name of the folder, and before the file exists."""
+    folder = tmp_path / "agents" / "One"
+    folder.mkdir(parents=True)
+    (folder / "agent.toml").write_text("id = 1")
+    (tmp_path / "link").symlink_to(folder / "instructions.md")
+    (tmp_path / "folder").symlink_to(folder)
+    (tmp_path / "hard").hardlink_to(folder / "agent.toml")
+    tool = Recorder("write")
+    tainted = replace(context, tainted=True, protected=(folder / "instructions.md", folder / "agent.toml"))
+    spellings = [
+        "agents/One/instructions.md",
+        str(folder / "agent.toml"),
+        "agents/../agents/./One//agent.toml",
+        "link",
+        "folder/instructions.md",
+        "hard",
+        f"/proc/self/root{folder}/instructions.md",
+    ]
+
+    for spelling in spellings:
+        result = await toolbox(tool).run("write", f'{{"path": "{spelling}"}}', tainted)
+        assert "instructions.md or agent.toml was not run" in result.text, spelling
+    other = await toolbox(tool).run("write", '{"path": "agents/One/notes.md"}', tainted)
+
+    assert other.text == "done"
+    assert len(tool.ran) == 1
+
+
+async def test_in_a_turn_of_the_user_an_agents_own_files_may_be_changed(context, tmp_path):
+    protected = replace(context, protected=(tmp_path / "instructions.md",))
+
+    result = await toolbox().run("edit", '{"path": "instructions.md"}', protected)
+
+    assert result.text == "done"
+
+
+def test_people_see_a_call_as_one_line():
+    tools = toolbox()
+
+    assert tools.summary("shell", '{"path": "ls\\n -la"}') == "shell: ls -la"
+    assert tools.summary("shell", "nonsense") == "shell"
+    assert tools.summary("fly", "{}") == "fly"
+
+
+def test_what_an_interrupted_call_does_after_a_restart():
+    tools = toolbox(Recorder("zoom", resumption=Resumption.AGAIN))
+
+    assert tools.resumption("zoom") is Resumption.AGAIN
+    assert tools.resumption("shell") is Resumption.UNKNOWN
+    assert tools.resumption("fly") is Resumption.AGAIN
