@@ -34,6 +34,7 @@ bench: setup ## measure, each beside a baseline of the same run
 	@$(BIN)/python -m bench
 
 setup: $(VENV)/.members ## what run and test do first: a virtual environment, locked by hash
+	@:
 
 compose-env: ## write .env for docker compose: your uid, gid and time zone
 	@sh deploy/compose-env

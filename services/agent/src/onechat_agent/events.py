@@ -43,7 +43,7 @@ class Seen:
     item: Event | Passing
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Subscriber:
     audience: str
     queue: deque[int | Passing] = field(default_factory=deque)  #: a number: kept events up to it are there

@@ -56,6 +56,11 @@ def rename(db: apsw.Connection, agent: AgentId, name: str) -> None:
     db.execute("UPDATE agents SET name = ? WHERE agent_id = ?", (name, agent))
 
 
+def name_of(db: apsw.Connection, agent: AgentId) -> str:
+    """An agent's name; empty for an id that is none."""
+    return str(db.execute("SELECT name FROM agents WHERE agent_id = ?", (agent,)).get or "")
+
+
 def known_ids(db: apsw.Connection) -> set[AgentId]:
     """The ids of all agents."""
     return {AgentId(row[0]) for row in db.execute("SELECT agent_id FROM agents")}

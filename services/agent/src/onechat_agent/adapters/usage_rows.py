@@ -77,3 +77,8 @@ def between(db: apsw.Connection, since: str, until: str, *, limit: int, offset: 
         )
         for row in rows
     ]
+
+
+def other_model_than(db: apsw.Connection, model: str) -> bool:
+    """Whether any call was made to another model than `model`."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM usage WHERE model <> ?)", (model,)).get)

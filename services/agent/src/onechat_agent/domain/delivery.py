@@ -3,7 +3,7 @@
 Sizes are UTF-8 bytes. How deliveries are stored: adapters/delivery_rows.py. The life of one: queue.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -172,12 +172,3 @@ def whole_ones(
             break
         cut -= 1
     return tuple(deliveries[:cut]), tuple(deliveries[cut:])
-
-
-def remark_on_early(early: Iterable[Delivery]) -> str:
-    """The line that tells the model which deliveries it sees in the view only."""
-    counts: dict[str, int] = {}
-    for delivery in early:
-        counts[delivery.source] = counts.get(delivery.source, 0) + 1
-    chats = ", ".join(f"{count} of {source}" for source, count in counts.items())
-    return f"(Earlier messages of the same moment stand in the view only: {chats}. Zoom to read them.)"

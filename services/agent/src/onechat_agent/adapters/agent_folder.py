@@ -1,0 +1,139 @@
+"""What a person may read and edit of an agent: agents/NAME/agent.toml and instructions.md.
+
+agent.toml holds the agent's random id, and what differs from the service's settings. Files are 0600, folders
+0700.
+"""
+
+import os
+import secrets
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import tomli_w
+from onechat_runtime.errors import StartRefused
+
+from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.consent import OUTSIDE_MAY
+from onechat_agent.domain.limits import Limits
+
+SETTINGS_FILE: Final = "agent.toml"
+INSTRUCTIONS_FILE: Final = "instructions.md"
+_TEXTS: Final = ("model", "effort", "workdir", "area")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFolder:
+    """One agent's folder, read."""
+
+    path: Path
+    id: AgentId
+    area: str = ""
+    model: str | None = None  #: None: the service's setting
+    effort: str | None = None
+    workdir: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+    outside: tuple[str, ...] = ()  #: what its turns may do that the user does not stand behind
+
+    @property
+    def instructions(self) -> Path:
+        """The file of the user's wishes; it need not be there."""
+        return self.path / INSTRUCTIONS_FILE
+
+    @property
+    def protected(self) -> tuple[Path, ...]:
+        """Files whose change needs the user's consent."""
+        return (self.path / SETTINGS_FILE, self.instructions)
+
+    def instructions_text(self) -> str:
+        """What the user wrote, trimmed; empty without a file, or with one that is no text."""
+        try:
+            return self.instructions.read_text(encoding="utf-8").strip()
+        except (FileNotFoundError, UnicodeDecodeError, OSError):
+            return ""
+
+
+def make_root(agents: Path) -> None:
+    """Makes the agents folder itself."""
+    try:
+        agents.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartRefused(f"{agents} cannot be made: {error.strerror}. Set ONECHAT_AGENTS.") from None
+
+
+def make(agents: Path, name: str, agent: AgentId) -> None:
+    """Makes agents/NAME whole in one step: written beside, synced, renamed. One that is there stays."""
+    target = agents / name
+    if target.exists():
+        return
+    beside = agents / f".{name}-{secrets.token_hex(4)}"
+    beside.mkdir(mode=0o700, parents=True)
+    settings = beside / SETTINGS_FILE
+    with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(tomli_w.dumps({"id": agent}).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    beside.rename(target)
+    descriptor = os.open(agents, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def rename(agents: Path, old: str, new: str) -> None:
+    """Gives an agent's folder its new name; one that has it stays. StartRefused without agents/."""
+    if not agents.is_dir():
+        raise StartRefused(f"{agents} is missing. Mount or restore it and start again; nothing was changed.")
+    if (agents / old).exists() and not (agents / new).exists():
+        (agents / old).rename(agents / new)
+
+
+def read(path: Path) -> AgentFolder:
+    """The folder at `path`. Raises StartRefused, naming the file, when agent.toml cannot be used."""
+    file = path / SETTINGS_FILE
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        return _folder(path, table)
+    except FileNotFoundError:
+        raise StartRefused(
+            f"{file} is missing. Put it back, or restore the folder from a backup; nothing was changed."
+        ) from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise StartRefused(f"{file} cannot be used: {error}. Mend it and start again.") from None
+
+
+def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
+    unknown = set(table) - {"id", "limits", "outside", *_TEXTS}
+    if unknown:
+        raise ValueError(f"it has no setting {', '.join(sorted(unknown))}")
+    for name in ("id", *_TEXTS):
+        if not isinstance(table.get(name, ""), str):
+            raise ValueError(f"{name} must be a text in quotes")
+    if not table.get("id"):
+        raise ValueError("id is missing")
+    outside = table.get("outside", [])
+    if not isinstance(outside, list) or not set(map(str, outside)) <= OUTSIDE_MAY:
+        raise ValueError(f"outside is a list of some of {', '.join(sorted(OUTSIDE_MAY))}")
+    return AgentFolder(
+        path=path,
+        id=AgentId(table["id"]),
+        area=table.get("area", ""),
+        model=table.get("model") or None,
+        effort=table.get("effort") or None,
+        workdir=Path(table["workdir"]) if table.get("workdir") else None,
+        limits=_limits(table.get("limits", {})),
+        outside=tuple(outside),
+    )
+
+
+def _limits(table: object) -> Limits:
+    names = {field.name for field in fields(Limits)}
+    if not isinstance(table, dict) or not set(table) <= names:
+        raise ValueError(f"[limits] holds some of {', '.join(sorted(names))}")
+    for name, value in table.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"limits.{name} must be a whole number of at least 1")
+    return Limits(**table)

@@ -1,0 +1,99 @@
+"""The tool calls of one step: logged before they run, run side by side, each result logged as it ends.
+
+A call's key is its place in the turn (domain/keys.py). What a tool is: tools/tool.py.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from onechat_agent.domain.chat import Kind, NewMessage
+from onechat_agent.domain.delivery import TurnId
+from onechat_agent.domain.events import ToolActive
+from onechat_agent.domain.keys import call_key, result_key
+from onechat_agent.domain.text import clean
+from onechat_agent.means import Means
+from onechat_agent.seat import Seat
+from onechat_agent.tools.tool import CallContext, ToolResult
+
+STOPPED_RESULT = "stopped"  #: what the log says of a call that a stop has ended
+UNKNOWN_RESULT = "interrupted, not known whether it ran"  #: and of one that a restart has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a step."""
+
+    step: int
+    number: int  #: from 1
+    call_id: str  #: the endpoint's
+    name: str
+    arguments: str
+
+
+class Calls:
+    """Runs the calls of one turn."""
+
+    def __init__(self, means: Means, seat: Seat, turn: TurnId, *, backed: bool) -> None:
+        self._means = means
+        self._seat = seat
+        self._turn = turn
+        self._backed = backed
+
+    async def run(self, calls: Sequence[Call], *, tainted: bool) -> list[ToolResult]:
+        """Results in the order of the calls; each is in the log when it is here."""
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(self._one(call, tainted)) for call in calls]
+        return [task.result() for task in running]
+
+    async def again(self, call: Call, *, tainted: bool) -> ToolResult:
+        """Runs a call whose result is logged as a pointer, to have again what it showed."""
+        return await self._run(call, tainted)
+
+    async def _one(self, call: Call, tainted: bool) -> ToolResult:
+        result = await self._run(call, tainted)
+        await self.log_result(call, result.text if result.logged is None else result.logged)
+        return result
+
+    async def _run(self, call: Call, tainted: bool) -> ToolResult:
+        context = CallContext(
+            agent=self._seat.id,
+            agent_name=self._seat.name,
+            call_key=call_key(self._turn, call.step, call.number),
+            backed=self._backed,
+            tainted=tainted,
+            workdir=self._seat.workdir,
+            protected=self._seat.protected,
+        )
+        return await self._seat.toolbox.run(call.name, call.arguments, context)
+
+    async def log_result(self, call: Call, text: str) -> None:
+        """Logs a call's result, once."""
+        message = NewMessage(
+            key=result_key(self._turn, call.step, call.number),
+            kind=Kind.ECHO,
+            text=clean(text) or "(no output)",
+            time=self._means.clock.now(),
+            turn=self._turn,
+            step=call.step,
+            call=str(call.number),
+        )
+        await self._means.patience.get("result", lambda: self._means.memory.append(self._seat.id, [message]))
+
+    def begun(self, call: Call) -> ToolActive:
+        """The event of a call that begins."""
+        return ToolActive(
+            call=call_key(self._turn, call.step, call.number),
+            tool=call.name,
+            summary=self._seat.toolbox.summary(call.name, call.arguments),
+        )
+
+    def ended(self, call: Call, result: ToolResult) -> ToolActive:
+        """The event of a call that has ended."""
+        return ToolActive(
+            call=call_key(self._turn, call.step, call.number),
+            tool=call.name,
+            summary=self._seat.toolbox.summary(call.name, call.arguments),
+            ended=True,
+            outcome="failed" if result.failed else "done",
+        )

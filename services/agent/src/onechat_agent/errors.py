@@ -1,0 +1,40 @@
+"""What the agent service refuses with; reasons are those of its contract."""
+
+import grpc
+from onechat_runtime.errors import ServiceError
+
+
+class DeliveryInvalid(ServiceError):
+    """A delivery cannot be taken as it is."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "DELIVERY_INVALID"
+
+
+class TooManyDeliveries(ServiceError):
+    """Deliver takes 1 to 256 deliveries at once."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_DELIVERIES"
+
+
+class BackingNotAllowed(ServiceError):
+    """This caller cannot speak as the user, nor say that the user stands behind a delivery."""
+
+    code, reason = grpc.StatusCode.PERMISSION_DENIED, "BACKING_NOT_ALLOWED"
+
+
+class NotACommand(ServiceError):
+    """This line is no command. Deliver it as a message."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "NOT_A_COMMAND"
+
+
+class AgentUnknown(ServiceError):
+    """There is no agent of that name or id."""
+
+    code, reason = grpc.StatusCode.NOT_FOUND, "AGENT_UNKNOWN"
+
+
+class BadDay(ServiceError):
+    """A day is written YYYY-MM-DD."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "BAD_DAY"

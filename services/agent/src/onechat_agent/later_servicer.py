@@ -1,0 +1,67 @@
+"""The calls of agent.v1.AgentService that are in the contract and not served yet."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from onechat.agent.v1 import addressed_pb2, agent_service_pb2_grpc, image_pb2, import_pb2, kept_log_pb2
+from onechat.agent.v1 import agent_service_pb2 as service
+from onechat_runtime.errors import NotServedYet
+
+_LATER: Final = "comes with a later version of onechat. Nothing was changed."
+
+
+class LaterServicer(agent_service_pb2_grpc.AgentServiceServicer):
+    """Answers them with UNIMPLEMENTED and a sentence."""
+
+    async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
+        raise NotServedYet(f"Storing images {_LATER}")
+
+    async def GetImage(
+        self, request: image_pb2.GetImageRequest, context: Any
+    ) -> AsyncIterator[image_pb2.GetImageResponse]:
+        raise NotServedYet(f"Reading images {_LATER}")
+        yield  # what makes this a stream
+
+    async def AnswerProposal(
+        self, request: service.AnswerProposalRequest, context: Any
+    ) -> service.AnswerProposalResponse:
+        raise NotServedYet(f"Proposals {_LATER}")
+
+    async def CreateGroupAgent(
+        self, request: service.CreateGroupAgentRequest, context: Any
+    ) -> service.CreateGroupAgentResponse:
+        raise NotServedYet(f"Group agents {_LATER}")
+
+    async def ResetAgentLog(
+        self, request: kept_log_pb2.ResetAgentLogRequest, context: Any
+    ) -> kept_log_pb2.ResetAgentLogResponse:
+        raise NotServedYet(f"Setting a log aside {_LATER}")
+
+    async def JudgeAddressed(
+        self, request: addressed_pb2.JudgeAddressedRequest, context: Any
+    ) -> addressed_pb2.JudgeAddressedResponse:
+        raise NotServedYet(f"Judging groups' messages {_LATER}")
+
+    async def PlanImport(self, request_iterator: Any, context: Any) -> import_pb2.PlanImportResponse:
+        raise NotServedYet(f"Importing {_LATER}")
+
+    async def RunImport(
+        self, request_iterator: Any, context: Any
+    ) -> AsyncIterator[import_pb2.RunImportResponse]:
+        raise NotServedYet(f"Importing {_LATER}")
+        yield  # what makes this a stream
+
+    async def ListKeptLogs(
+        self, request: kept_log_pb2.ListKeptLogsRequest, context: Any
+    ) -> kept_log_pb2.ListKeptLogsResponse:
+        raise NotServedYet(f"Kept logs {_LATER}")
+
+    async def RestoreKeptLog(
+        self, request: kept_log_pb2.RestoreKeptLogRequest, context: Any
+    ) -> kept_log_pb2.RestoreKeptLogResponse:
+        raise NotServedYet(f"Kept logs {_LATER}")
+
+    async def DeleteKeptLog(
+        self, request: kept_log_pb2.DeleteKeptLogRequest, context: Any
+    ) -> kept_log_pb2.DeleteKeptLogResponse:
+        raise NotServedYet(f"Kept logs {_LATER}")

@@ -1,0 +1,106 @@
+"""An interrupted turn, read back from the log: what the model has seen since T0, and what is left to do.
+
+No logged answer is asked for again. What the log holds of a turn: domain/turn_log.py.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+from onechat_agent.calls import UNKNOWN_RESULT, Call, Calls
+from onechat_agent.domain.turn import Turn
+from onechat_agent.domain.turn_log import LoggedCall, LoggedStep, Said, TurnLog, read_turn
+from onechat_agent.means import Means
+from onechat_agent.model.items import CallItem, Item, OutputItem, ReplyItem, UserItem
+from onechat_agent.prompts import rendering
+from onechat_agent.seat import Seat
+from onechat_agent.tools.tool import Resumption
+
+POINTERS = ("zoomed ", "dated ")  #: results that the log holds as pointers; shown again by running them again
+TAINTING = frozenset({"shell", "read", "zoom"})  #: after a restart any result of these may hold outside text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """Where an interrupted turn stands."""
+
+    items: list[Item]  #: as the model saw them, without reasoning; open calls without their outputs
+    open_calls: list[Call]  #: still to be run
+    step: int  #: the last step's number; 0 before the first
+    length: int  #: the log's length
+    final_text: str | None  #: the reply, when only the turn's end is missing
+    delivery_keys: set[str]  #: deliveries logged since T0
+    tainted: bool
+
+
+async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True) -> Resumed:
+    """The turn as its log shows it. With `again`, interrupted calls that must not run twice get their result,
+    and pointers are followed; without it, nothing runs and nothing is written.
+    """
+    turn_log = await means.patience.get("turn", lambda: _read(means, seat, turn))
+    calls = Calls(means, seat, turn.id, backed=turn.backed)
+    open_calls = []
+    for logged in turn_log.open_calls:
+        call = _call(turn, logged)
+        if again and seat.toolbox.resumption(logged.name) is Resumption.UNKNOWN:
+            await calls.log_result(call, UNKNOWN_RESULT)
+            logged.result = UNKNOWN_RESULT
+        else:
+            open_calls.append(call)
+    items: list[Item] = []
+    for entry in turn_log.entries:
+        match entry:
+            case Said():
+                items.append(UserItem(text=rendering.message_text(entry.kind, entry.text)))
+            case LoggedStep():
+                items += await _step_items(calls, turn, entry, follow=again)
+    return Resumed(
+        items=items,
+        open_calls=open_calls,
+        step=turn_log.last_step.step if turn_log.last_step else 0,
+        length=turn_log.length,
+        final_text=turn_log.final_text,
+        delivery_keys=turn_log.keys,
+        tainted=any(
+            call.name in TAINTING and call.result is not None
+            for entry in turn_log.entries
+            if isinstance(entry, LoggedStep)
+            for call in entry.calls
+        ),
+    )
+
+
+async def _read(means: Means, seat: Seat, turn: Turn) -> TurnLog:
+    messages = [message async for message in means.memory.messages(seat.id, turn.log_start)]
+    length = messages[-1].id + 1 if messages else turn.log_start
+    return dataclasses.replace(read_turn(messages, turn.id), length=length)
+
+
+async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, *, follow: bool) -> list[Item]:
+    items: list[Item] = [ReplyItem(text=step.text)] if step.text else []
+    items += [
+        CallItem(call_id=_call_id(turn, call), name=call.name, arguments=call.arguments)
+        for call in step.calls
+    ]
+    for call in step.calls:
+        if call.result is None:
+            continue
+        text = call.result
+        if follow and text.startswith(POINTERS):
+            text = (await calls.again(_call(turn, call), tainted=True)).text
+        items.append(OutputItem(call_id=_call_id(turn, call), text=text))
+    return items
+
+
+def _call_id(turn: Turn, call: LoggedCall) -> str:
+    """A call id for the endpoint, made from the call's key; the endpoint's own is not kept."""
+    return f"call_{turn.id}_{call.step}_{call.call}"
+
+
+def _call(turn: Turn, call: LoggedCall) -> Call:
+    return Call(
+        step=call.step,
+        number=call.call,
+        call_id=_call_id(turn, call),
+        name=call.name,
+        arguments=call.arguments,
+    )

@@ -1,0 +1,70 @@
+"""An agent as its turns and compactions know it: its words, its tools, its limits.
+
+Where agents come from: agents.py. Sizes are UTF-8 bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.events import USER_AUDIENCE
+from onechat_agent.domain.limits import Limits
+from onechat_agent.model.items import Item, ModelRequest, ToolChoice
+from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
+
+
+class Toolbox(Protocol):
+    """The tools that an agent has, in a fixed order."""
+
+    @property
+    def schemas(self) -> tuple[Mapping[str, Any], ...]:
+        """Strict function schemas, the same bytes from call to call."""
+        ...
+
+    async def run(self, name: str, raw_arguments: str, context: CallContext) -> ToolResult:
+        """Checks and runs one call; raises nothing but CancelledError."""
+        ...
+
+    def summary(self, name: str, raw_arguments: str) -> str:
+        """What a call does, one line for people."""
+        ...
+
+    def resumption(self, name: str) -> Resumption:
+        """What happens to a call of `name` that a restart has interrupted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One agent."""
+
+    id: AgentId  #: its log's id and its cache key too
+    name: str
+    limits: Limits
+    model: str
+    compact_model: str
+    effort: str
+    workdir: Path
+    protected: tuple[Path, ...]  #: files whose change needs the user's consent
+    toolbox: Toolbox
+    system: Callable[[], str]  #: the system prompt; reads instructions.md anew
+    state: Callable[[datetime], str]  #: the state block at an instant
+    audience: str = USER_AUDIENCE
+
+    def request(
+        self, items: Sequence[Item], *, model: str | None = None, choice: ToolChoice = ToolChoice.AUTO
+    ) -> ModelRequest:
+        """One call with this agent's head, the same bytes for turns and compactions."""
+        return ModelRequest(
+            system=self.system(),
+            tools=self.toolbox.schemas,
+            items=tuple(items),
+            model=model or self.model,
+            effort=self.effort,
+            cache_key=self.id,
+            max_output_tokens=self.limits.output_tokens,
+            tool_choice=choice,
+        )

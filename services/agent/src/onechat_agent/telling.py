@@ -1,0 +1,57 @@
+"""What onechat itself tells the user about the model: once per cause, until a call succeeds.
+
+The sentences are sentences.py's. Times are seconds.
+"""
+
+from typing import Final
+
+from onechat_runtime.clock import Clock
+from onechat_runtime.store import Store
+
+from onechat_agent import sentences
+from onechat_agent.domain.delivery import TurnId
+from onechat_agent.domain.events import NewEvent, Noticed
+from onechat_agent.events import Events
+from onechat_agent.model.failures import ModelFailure
+from onechat_agent.seat import Seat
+
+UNREACHABLE_AFTER_S: Final = 60.0  # a shorter outage is nobody's business
+_UNREACHABLE: Final = "unreachable"
+
+
+class Telling:
+    """Which causes have been told since the last success; shared by all turns and the compactor."""
+
+    def __init__(self, store: Store, events: Events, clock: Clock) -> None:
+        self._store = store
+        self._events = events
+        self._clock = clock
+        self._told: set[str] = set()
+
+    def first_time(self, cause: str) -> bool:
+        """Whether `cause` has not been told since a call succeeded; from now on it has."""
+        if cause in self._told:
+            return False
+        self._told.add(cause)
+        return True
+
+    def succeeded(self) -> None:
+        """A call to the model worked: whatever fails next is news again."""
+        self._told.clear()
+
+    async def unreachable(self, seat: Seat, turn: TurnId | None, failure: ModelFailure) -> None:
+        """Tells that a model is away for over a minute, and that nothing is lost by it."""
+        if self.first_time(_UNREACHABLE):
+            await self.notice(seat, turn, sentences.KEPT_UNTIL_REACHABLE.format(cause=failure.sentence))
+
+    async def notice(self, seat: Seat, turn: TurnId | None, text: str) -> None:
+        """A sentence to the user, kept as an event."""
+        event = NewEvent(
+            agent=seat.id,
+            agent_name=seat.name,
+            audience=seat.audience,
+            turn=turn,
+            time=self._clock.now(),
+            body=Noticed(text=text),
+        )
+        await self._store.write(lambda db: self._events.keep(db, event))

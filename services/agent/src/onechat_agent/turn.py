@@ -1,0 +1,251 @@
+"""One turn of an agent, from its deliveries to its end; also one that a restart has interrupted.
+
+The order of what is committed where is the table in docs/design/turns.md: memory before the agent wherever
+both do. Transactions: turn_store.py. Calls: calls.py. Reading a turn back: resume.py. Sizes are UTF-8 bytes.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+from onechat_runtime import logs
+
+from onechat_agent import sentences
+from onechat_agent.calls import Call, Calls
+from onechat_agent.domain.delivery import Delivery, whole_ones
+from onechat_agent.domain.keys import delivery_key
+from onechat_agent.domain.limits import Circles, Repeat
+from onechat_agent.domain.text import clean
+from onechat_agent.domain.turn import STARTS_MAX, Turn, TurnState
+from onechat_agent.log_book import LogBook, logged_words
+from onechat_agent.means import Means
+from onechat_agent.model.failures import ModelFailure
+from onechat_agent.model.items import CallItem, Item, OutputItem, ReasoningItem, ReplyItem, UserItem
+from onechat_agent.prompts import remarks, rendering
+from onechat_agent.resume import read_back
+from onechat_agent.seat import Seat
+from onechat_agent.tools.tool import ToolResult
+from onechat_agent.turn_ends import Ends, fresh_turn
+from onechat_agent.turn_store import TurnStore
+
+log = logs.get("onechat.agent")
+
+
+class EndedByLimit(Exception):
+    """The turn has met a limit; its text is the sentence for the user."""
+
+
+class TurnAtWork:
+    """Runs one turn; made new for each."""
+
+    def __init__(self, means: Means, seat: Seat, deliveries: Sequence[Delivery] = ()) -> None:
+        """`deliveries`: what a fresh turn takes; none for one that a restart has interrupted."""
+        self._means = means
+        self._seat = seat
+        self._new = tuple(deliveries)
+        self._store = TurnStore(means, seat)
+        self._book = LogBook(means, seat)
+        self._ends = Ends(means, seat, self._store, self._book, self._new)
+        self._items: list[Item] = []
+        self._step = 0
+        self._tainted = False
+        self._circles = Circles()
+        self._stop_reason: str | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.began: datetime = means.clock.now()  #: when it was picked up here
+        self._began_s = means.clock.monotonic()
+        self.doing = "waiting for its view"  #: for people
+
+    async def run(self) -> None:
+        """Runs the turn to its end. Cancelling it leaves the turn to be taken up at the next start."""
+        self._task = asyncio.ensure_future(self._work())
+        try:
+            await asyncio.wait({self._task})
+        except asyncio.CancelledError:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+            raise
+        if self._task.cancelled():
+            await self._ends.by_stop(self._stop_reason or sentences.STOPPED)
+        else:
+            self._task.result()
+
+    def stop(self, reason: str = sentences.STOPPED) -> None:
+        """Ends the turn: its stream is closed, its tools are ended, what was logged stays."""
+        self._stop_reason = reason
+        if self._task is not None:
+            self._task.cancel()
+
+    # ------------------------------------------------------------ begin, or taken up again
+
+    async def _work(self) -> None:
+        turn = self._store.at_work()
+        try:
+            if turn is None:
+                turn = await self._begin()
+                await self._book.deliveries(self._new)
+            elif not await self._take_up(turn):
+                return
+            self.began = turn.begin_time
+            await self._steps(turn)
+        except EndedByLimit as limit:
+            await self._ends.by_limit(str(limit))
+        except ModelFailure as failure:
+            log.warning("turn_failed", agent=self._seat.name, code=failure.code)
+            await self._ends.by_failure(failure)
+        except Exception as error:  # noqa: BLE001 - a bug ends its turn, not its agent
+            log.error("turn_broke", agent=self._seat.name, stack=logs.stack_of(error))
+            await self._ends.by_failure(None)
+
+    async def _begin(self) -> Turn:
+        early, whole = whole_ones(self._new, self._seat.limits.deliveries_bytes)
+        await self._book.deliveries(early)
+        view = await self._means.views.whole(self._seat)
+        turn = fresh_turn(self._seat, self._means.clock.now(), self._new, view)
+        await self._store.begin(turn, early, whole)
+        log.info("turn_begun", agent=self._seat.name, turn=turn.id, deliveries=len(self._new))
+        self._tainted = turn.tainted
+        self._items = self._opening(turn, early, whole)
+        return turn
+
+    def _opening(self, turn: Turn, hidden: Sequence[Delivery], shown: Sequence[Delivery]) -> list[Item]:
+        """View, state and the deliveries that the turn's calls begin with."""
+        items: list[Item] = [UserItem(text=turn.view), UserItem(text=turn.state_block)]
+        if hidden:
+            items.append(UserItem(text=remarks.early(hidden)))
+        items += _shown(shown)
+        return items
+
+    async def _take_up(self, turn: Turn) -> bool:
+        """Brings an interrupted turn back to where it was; False when that ended it."""
+        resumed = await read_back(self._means, self._seat, turn)
+        starts = turn.starts + 1 if resumed.length <= turn.start_length else 1
+        await self._store.resume(turn, starts=starts, length=resumed.length)
+        log.info("turn_resumed", agent=self._seat.name, turn=turn.id, starts=starts)
+        if turn.stop_reason is not None:
+            await self._ends.by_stop(turn.stop_reason)
+            return False
+        if resumed.final_text is not None:
+            await self._store.end(turn.id, TurnState.ENDED, reply=resumed.final_text)
+            return False
+        if starts > STARTS_MAX:
+            raise EndedByLimit(sentences.STARTED_TOO_OFTEN)
+        self._tainted = turn.tainted or resumed.tainted
+        self._store.unwritten.taint = self._tainted and not turn.tainted
+        self._step = max(resumed.step, turn.steps_before)
+        hidden, shown = self._store.deliveries(turn.id)
+        unlogged = [d for d in shown if delivery_key(d.id) not in resumed.delivery_keys]
+        # After a roll-over most of these stand in the log before T0; logging them again changes nothing.
+        self._items = self._opening(
+            turn, () if turn.rollovers else hidden, unlogged if turn.rollovers else ()
+        )
+        if turn.rollovers:
+            self._items.append(UserItem(text=rendering.ROLLED_OVER))
+        self._items += resumed.items
+        if resumed.open_calls:
+            results = await self._calls(turn).run(resumed.open_calls, tainted=self._tainted)
+            self._take_results(resumed.open_calls, results)
+        await self._book.deliveries(unlogged)
+        if not turn.rollovers:
+            self._items += _shown(unlogged)
+        return True
+
+    # ------------------------------------------------------------ steps
+
+    async def _steps(self, turn: Turn) -> None:
+        calls = self._calls(turn)
+        while True:
+            self._want_within_limits()
+            if self._size() > self._seat.limits.context_bytes:
+                turn = await self._roll_over(turn)
+            self.doing = "thinking"
+            answer = await self._means.asking.answer(self._seat, turn.id, self._step + 1, self._items)
+            self._step += 1
+            self._store.unwritten.used.append((self._seat.model, answer.usage))
+            text = clean(answer.text)
+            step_calls = await self._book.answer(turn.id, self._step, answer, text)
+            if not step_calls:
+                await self._store.end(turn.id, TurnState.ENDED, reply=text.strip())
+                log.info("turn_ended", agent=self._seat.name, turn=turn.id, steps=self._step)
+                return
+            self._items += answer.items
+            self._store.unwritten.bodies += [calls.begun(call) for call in step_calls]
+            await self._store.step(turn.id)
+            self.doing = "at work: " + ", ".join(call.name for call in step_calls)
+            results = await calls.run(step_calls, tainted=self._tainted)
+            self._store.unwritten.bodies += [
+                calls.ended(call, result) for call, result in zip(step_calls, results, strict=True)
+            ]
+            self._take_results(step_calls, results)
+            await self._join(turn)
+
+    def _take_results(self, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
+        """Adds a step's results to what the model sees next. Raises EndedByLimit when it goes in circles."""
+        circling = False
+        for call, result in zip(calls, results, strict=True):
+            repeat = self._circles.after(call.name, call.arguments, result.text, malformed=result.malformed)
+            text = f"{result.text}\n{rendering.REPEATED}" if repeat is Repeat.TELL else result.text
+            self._items.append(OutputItem(call_id=call.call_id, text=text))
+            circling = circling or repeat is Repeat.END
+            if result.taints and not self._tainted:
+                self._tainted = self._store.unwritten.taint = True
+        if circling:
+            raise EndedByLimit(sentences.IN_CIRCLES)
+
+    async def _join(self, turn: Turn) -> None:
+        """What came meanwhile, and may, enters the turn between a step's results and the next call."""
+        came = self._means.queue.that_may_join(self._seat.id, turn_backed=turn.backed)
+        if not came:
+            return
+        await self._store.join(turn.id, came)
+        await self._book.deliveries(came)
+        self._items += _shown(came)
+
+    def _calls(self, turn: Turn) -> Calls:
+        return Calls(self._means, self._seat, turn.id, backed=turn.backed)
+
+    def _want_within_limits(self) -> None:
+        limits = self._seat.limits
+        if self._step >= limits.calls:
+            raise EndedByLimit(sentences.CALLS_USED_UP.format(calls=limits.calls))
+        if self._means.clock.monotonic() - self._began_s >= limits.minutes * 60:
+            raise EndedByLimit(sentences.MINUTES_USED_UP.format(minutes=limits.minutes))
+        if self._means.usage.tokens_today(self._seat.id) >= limits.tokens_per_day:
+            raise EndedByLimit(sentences.DAY_USED_UP)
+
+    def _size(self) -> int:
+        """UTF-8 bytes of what the next call holds after its view and state."""
+        total = 0
+        for item in self._items[2:]:
+            match item:
+                case UserItem(text=text) | ReplyItem(text=text) | OutputItem(text=text):
+                    total += len(text.encode("utf-8", "replace"))
+                case CallItem(arguments=text):
+                    total += len(text.encode("utf-8", "replace"))
+                case ReasoningItem():
+                    pass  # never logged, and dropped by a roll-over anyway
+        return total
+
+    async def _roll_over(self, turn: Turn) -> Turn:
+        """Goes on from a new view, which holds the steps so far."""
+        view = await self._means.views.whole(self._seat)
+        _, shown = self._store.deliveries(turn.id)
+        older, kept = whole_ones(shown, self._seat.limits.deliveries_bytes)
+        state_block = self._seat.state(self._means.clock.now())
+        await self._store.roll_over(
+            turn.id,
+            view=view.text,
+            state_block=state_block,
+            log_start=view.length,
+            step=self._step,
+            hidden=older,
+        )
+        rolled = self._store.at_work()
+        assert rolled is not None
+        self._items = [*self._opening(rolled, (), kept), UserItem(text=rendering.ROLLED_OVER)]
+        log.info("turn_rolled_over", agent=self._seat.name, turn=turn.id, steps=self._step)
+        return rolled
+
+
+def _shown(deliveries: Sequence[Delivery]) -> list[Item]:
+    return [UserItem(text=rendering.message_text(d.kind, logged_words(d))) for d in deliveries]

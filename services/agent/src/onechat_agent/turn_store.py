@@ -1,0 +1,173 @@
+"""The transactions of a turn: its begin, its steps, its end, each one commit with its events.
+
+The table of turns.md's crash order is kept here and in turn.py: memory commits before the agent wherever both
+do. Rows: adapters/turn_rows.py.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import apsw
+from onechat_runtime.errors import StoreFull
+
+from onechat_agent.adapters import delivery_rows, turn_rows
+from onechat_agent.domain.delivery import Delivery, TurnId
+from onechat_agent.domain.events import Answered, Body, NewEvent, Noticed, Replied, TurnChanged, TurnPhase
+from onechat_agent.domain.turn import Turn, TurnState
+from onechat_agent.domain.usage import Purpose
+from onechat_agent.means import Means
+from onechat_agent.model.items import TokenUsage
+from onechat_agent.seat import Seat
+
+FULL_PAUSE_S: Final = 5.0  # until a full disk is looked at again
+
+_PHASES: Final = {
+    TurnState.ENDED: TurnPhase.ENDED,
+    TurnState.STOPPED: TurnPhase.STOPPED,
+    TurnState.FAILED: TurnPhase.FAILED,
+}
+
+
+@dataclass(slots=True)
+class Unwritten:
+    """What the turn's next commit takes along: events and records that are worth no commit of their own."""
+
+    bodies: list[Body] = field(default_factory=list)
+    used: list[tuple[str, TokenUsage]] = field(default_factory=list)  #: (model, tokens) of a call
+    taint: bool = False
+
+
+class TurnStore:
+    """One turn's rows."""
+
+    def __init__(self, means: Means, seat: Seat) -> None:
+        self._means = means
+        self._seat = seat
+        self.unwritten = Unwritten()
+
+    async def begin(self, turn: Turn, early: Sequence[Delivery], whole: Sequence[Delivery]) -> None:
+        """The turn and its deliveries, `early` ones logged before its view was read."""
+
+        def job(db: apsw.Connection) -> None:
+            turn_rows.add(db, turn)
+            delivery_rows.take(db, turn.id, early, shown=False)
+            delivery_rows.take(db, turn.id, whole, shown=True)
+            self._keep(db, turn.id, TurnChanged(phase=TurnPhase.BEGUN))
+
+        await self._write(turn.id, job)
+
+    async def resume(self, turn: Turn, *, starts: int, length: int) -> None:
+        """Counts another start of the turn."""
+
+        def job(db: apsw.Connection) -> None:
+            turn_rows.start_again(db, turn.id, starts=starts, length=length)
+            self._keep(db, turn.id, TurnChanged(phase=TurnPhase.RESUMED))
+
+        await self._write(turn.id, job)
+
+    async def step(self, turn: TurnId) -> None:
+        """What a step has to say: activity, usage, taint."""
+        await self._write(turn, lambda _: None)
+
+    async def join(self, turn: TurnId, deliveries: Sequence[Delivery]) -> None:
+        """Deliveries that came during the turn become part of it."""
+
+        await self._write(turn, lambda db: delivery_rows.take(db, turn, deliveries, shown=True))
+
+    async def roll_over(
+        self,
+        turn: TurnId,
+        *,
+        view: str,
+        state_block: str,
+        log_start: int,
+        step: int,
+        hidden: Sequence[Delivery],
+    ) -> None:
+        """The turn goes on from a new view; `hidden` deliveries stand in it only."""
+
+        def job(db: apsw.Connection) -> None:
+            delivery_rows.hide(db, hidden)
+            turn_rows.roll_over(
+                db, turn, view=view, state_block=state_block, log_start=log_start, steps_before=step
+            )
+
+        await self._write(turn, job)
+
+    async def ask_stop(self, turn: TurnId, reason: str) -> None:
+        """From now on the turn can only end as stopped."""
+        await self._write(turn, lambda db: turn_rows.ask_stop(db, turn, reason))
+
+    async def end(
+        self,
+        turn: TurnId,
+        state: TurnState,
+        *,
+        reply: str | None = None,
+        notice: str | None = None,
+        reason: str = "",
+    ) -> None:
+        """The turn is over and its deliveries are done; a turn that is over already stays as it is."""
+
+        def job(db: apsw.Connection) -> None:
+            open_turn = turn_rows.at_work(db, self._seat.id)
+            if open_turn is None or open_turn.id != turn:
+                return
+            deliveries = delivery_rows.of_turn(db, turn)
+            answered = tuple(Answered(delivery=d.id, key=d.key, reply_to=d.reply_to) for d in deliveries)
+            delivery_rows.finish(db, deliveries)
+            turn_rows.end(db, turn, state, self._means.clock.now())
+            if reply is not None:
+                self._keep(db, turn, Replied(text=reply, answered=answered))
+            if notice is not None:
+                self._keep(db, turn, Noticed(text=notice, answered=answered))
+            self._keep(db, turn, TurnChanged(phase=_PHASES[state], answered=answered, reason=reason))
+
+        await self._write(turn, job)
+
+    def at_work(self) -> Turn | None:
+        """The agent's turn that is not over."""
+        return self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id))
+
+    def deliveries(self, turn: TurnId) -> tuple[list[Delivery], list[Delivery]]:
+        """(those in the view only, those shown whole) of the turn, in order."""
+
+        def job(db: apsw.Connection) -> tuple[list[Delivery], list[Delivery]]:
+            shown = delivery_rows.of_turn(db, turn, shown_only=True)
+            ids = {delivery.id for delivery in shown}
+            return [d for d in delivery_rows.of_turn(db, turn) if d.id not in ids], shown
+
+        return self._means.store.read(job)
+
+    def _keep(self, db: apsw.Connection, turn: TurnId, body: Body) -> None:
+        self._means.events.keep(
+            db,
+            NewEvent(
+                agent=self._seat.id,
+                agent_name=self._seat.name,
+                audience=self._seat.audience,
+                turn=turn,
+                time=self._means.clock.now(),
+                body=body,
+            ),
+        )
+
+    async def _write(self, turn: TurnId, job: Callable[[apsw.Connection], None]) -> None:
+        """Commits `job` with what waits for a commit; on a full disk as soon as there is space again."""
+        taken, self.unwritten = self.unwritten, Unwritten()
+
+        def both(db: apsw.Connection) -> None:
+            for model, tokens in taken.used:
+                self._means.usage.record(db, self._seat.id, model, Purpose.TURN, tokens)
+            for body in taken.bodies:
+                self._keep(db, turn, body)
+            if taken.taint:
+                turn_rows.taint(db, turn)
+            job(db)
+
+        while True:
+            try:
+                return await self._means.store.write(both)
+            except StoreFull:
+                await self._means.clock.sleep(FULL_PAUSE_S)

@@ -1,0 +1,49 @@
+"""Waiting for an agent's view until every line of it is built.
+
+Lines are built by the compactor; what keeps it from building them ends the wait where waiting is no use.
+"""
+
+import asyncio
+from typing import Final
+
+from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.compactor import Compactor
+from onechat_agent.domain.chat import View
+from onechat_agent.patience import Patience
+from onechat_agent.seat import Seat
+
+WAIT_S: Final = 20.0  # one call's wait; the next follows at once
+
+
+class Views:
+    """Whole views for turns."""
+
+    def __init__(self, memory: MemoryClient, compactor: Compactor, patience: Patience) -> None:
+        self._memory = memory
+        self._compactor = compactor
+        self._patience = patience
+
+    async def whole(self, seat: Seat) -> View:
+        """The agent's view with every line built. Raises ModelFailure when no line can be built.
+
+        What is away for a while is waited for: the compactor goes on by itself.
+        """
+        self._compactor.try_now()
+        failing = asyncio.ensure_future(self._compactor.lasting_failure())
+        try:
+            while True:
+                reading = asyncio.ensure_future(self._patience.get("view", lambda: self._read(seat)))
+                await asyncio.wait({reading, failing}, return_when=asyncio.FIRST_COMPLETED)
+                if not reading.done():
+                    reading.cancel()
+                    view = await self._patience.get("view", lambda: self._read(seat, wait_s=0))
+                    if not view.whole:
+                        raise failing.result()
+                    return view
+                if reading.result().whole:
+                    return reading.result()
+        finally:
+            failing.cancel()
+
+    async def _read(self, seat: Seat, wait_s: float = WAIT_S) -> View:
+        return await self._memory.view(seat.id, wait_s)
