@@ -334,6 +334,48 @@ async def test_a_listener_that_fails_is_not_taken_for_the_server(model, client):
         await client.respond(REQUEST, broken)
 
 
+async def test_calls_run_side_by_side_each_with_its_own_stream(model, client):
+    gate = model.hold(answer=Answer(text="the first"))
+    model.say("the second")
+    first = asyncio.create_task(client.respond(REQUEST, ignore))
+    await asyncio.wait_for(gate.reached(), 5)
+
+    second = await client.respond(REQUEST, ignore)
+    gate.open()
+
+    assert second.text == "the second"
+    assert (await first).text == "the first"
+
+
+async def test_a_closed_client_opens_again_for_the_next_call(model, client):
+    await client.close()
+
+    assert (await client.respond(REQUEST, ignore)).text
+
+
+async def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(model, monkeypatch):
+    """The demo model and local servers answer on loopback, where no proxy leads."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    client = ModelClient(endpoint_of(model))
+
+    assert (await client.respond(REQUEST, ignore)).text
+    await client.close()
+
+
+async def test_a_proxy_that_is_none_is_a_network_trouble(monkeypatch):
+    """The network library raises errors of its own kinds for it, before any call."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "gopher://nowhere")
+    client = ModelClient(Endpoint.of(url="http://model.invalid/v1", api_key=None))
+
+    await client.warm_up()
+    with pytest.raises(Unreachable) as failure:
+        await client.respond(REQUEST, ignore)
+
+    assert failure.value.code == "client_not_made"
+
+
 async def test_nobody_there_is_a_network_trouble():
     async with ScriptedModel.serving() as gone:
         endpoint = endpoint_of(gone)

@@ -8,7 +8,10 @@ All times are seconds.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+
+from onechat_runtime import logs
 
 from onechat_agent.model.endpoint import Endpoint
 from onechat_agent.model.failures import ModelFailure, Trouble, Unreachable
@@ -25,6 +28,8 @@ CONNECT_TIMEOUT_S: Final = 10.0
 CALL_TIMEOUT_S: Final = 1200.0  # 16,000 tokens at a slow 15 a second
 DRAIN_S: Final = 0.5  # for the end of a stream after its last event, so that the connection is used again
 _LIBRARY_LOGS: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")  # at debug they show requests
+
+log = logs.get("onechat.agent")
 
 OnText = Callable[[int, str], None]  #: called with where a piece begins, in characters, and the piece
 
@@ -48,8 +53,9 @@ class ModelClient:
         self._loading = asyncio.Lock()
 
     async def warm_up(self) -> None:
-        """Load what the first call needs, off the event loop; needs no network."""
-        await self._ready()
+        """Load what the first call needs, off the event loop; needs no network, and raises nothing."""
+        with suppress(ModelFailure):  # the first call says so again
+            await self._ready()
 
     async def close(self) -> None:
         """Close the connections. The next call opens new ones."""
@@ -129,7 +135,11 @@ class ModelClient:
     async def _ready(self) -> "openai.AsyncOpenAI":
         async with self._loading:
             if self._client is None:
-                self._client = await asyncio.to_thread(self._load)
+                try:
+                    self._client = await asyncio.to_thread(self._load)
+                except Exception as error:  # noqa: BLE001 such as a proxy in the environment that is no address
+                    log.warning("model_client_not_made", stack=logs.stack_of(error))
+                    raise Unreachable(Trouble.NETWORK, code="client_not_made") from None
             return self._client
 
     def _load(self) -> "openai.AsyncOpenAI":

@@ -56,7 +56,7 @@ async def _call() -> None:
         api_key="none",
         base_url="http://localhost/v1",
         max_retries=0,
-        http_client=httpx2.AsyncClient(transport=_Stage()),
+        http_client=httpx2.AsyncClient(transport=_Stage(), trust_env=False),  # a proxy would be called
     ) as client:
         stream = await client.responses.create(
             model="none",
