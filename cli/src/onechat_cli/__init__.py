@@ -1,1 +1,1 @@
-"""The onechat command."""
+"""The `onechat` command: the services on this machine, the terminal chat, status and usage."""

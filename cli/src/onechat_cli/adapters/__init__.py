@@ -1,0 +1,1 @@
+"""The services as the command sees them: contract in, values out."""

@@ -1,0 +1,124 @@
+"""The agent service, as its clients use it. Calls raise RemoteError; times are seconds.
+
+What the stream brings: adapters/agent_events.py turns it into domain/happening.py.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Final, cast
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, usage_pb2
+from onechat_runtime.channels import NO_DEADLINE, open_channel
+
+from onechat_cli.adapters.agent_events import heard_from_proto
+from onechat_cli.domain.happening import Heard, Place
+from onechat_cli.domain.spent import Spent
+from onechat_cli.domain.typed import Typed
+
+_DELIVER_S: Final = 10.0
+_READ_S: Final = 5.0
+_COMMAND_S: Final = 30.0
+
+
+class AgentClient:
+    """Calls of one channel to the agent service."""
+
+    def __init__(self, stub: "agent_service_pb2_grpc.AgentServiceAsyncStub") -> None:
+        self._stub = stub
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, address: str, token: str) -> AsyncIterator["AgentClient"]:
+        """A client; the service need not be there."""
+        async with open_channel(address, token=token, name="agent") as channel:
+            stub = agent_service_pb2_grpc.AgentServiceStub(channel)
+            yield cls(cast("agent_service_pb2_grpc.AgentServiceAsyncStub", stub))
+
+    async def deliver(self, typed: Typed) -> None:
+        """Hand `typed` to the root; it is on disk when this returns."""
+        delivery = delivery_pb2.NewDelivery(
+            key=typed.key,
+            to="root",
+            source="user",
+            kind=delivery_pb2.DELIVERY_KIND_USER,
+            text=typed.text,
+            time=_instant(typed.time),
+            wakes_root=True,
+            backed=True,
+        )
+        request = agent_service_pb2.DeliverRequest(deliveries=[delivery])
+        await self._stub.Deliver(request, timeout=_DELIVER_S)
+
+    async def hear(self, place: Place | None, *, last: int = 0) -> AsyncIterator[Heard]:
+        """The stream of what happens, from after `place`; without one from the newest `last` kept events."""
+        request = agent_service_pb2.SubscribeRequest(last=0 if place else last)
+        if place is not None:
+            request.after = place.number
+            request.stream = place.stream
+        async for response in self._stub.Subscribe(request, timeout=NO_DEADLINE):
+            heard = heard_from_proto(response)
+            if heard is not None:
+                yield heard
+
+    async def root(self) -> tuple[str, str]:
+        """The root's id and name."""
+        response = await self._stub.GetAgent(agent_service_pb2.GetAgentRequest(), timeout=_READ_S)
+        return response.agent.agent_id, response.agent.name
+
+    async def command(self, line: str, *, request_id: str, time: datetime) -> str:
+        """The answer to a command line; RemoteError NOT_A_COMMAND for what is none."""
+        request = agent_service_pb2.RunCommandRequest(line=line, request_id=request_id, time=_instant(time))
+        response = await self._stub.RunCommand(request, timeout=_COMMAND_S)
+        answer: str = response.answer
+        return answer
+
+    async def stop(self, *, request_id: str, before: datetime) -> list[str]:
+        """Stop the root's turn and its subagents; the names of those that were stopped."""
+        request = agent_service_pb2.StopTurnRequest(request_id=request_id, before_time=_instant(before))
+        response = await self._stub.StopTurn(request, timeout=_READ_S)
+        return list(response.stopped)
+
+    async def delivery_state(self, key: str) -> tuple[bool, str]:
+        """Whether the message of `key` is done, and the turn that took it; (False, "") while unknown."""
+        request = agent_service_pb2.ListDeliveriesRequest(key=key, page_size=1)
+        response = await self._stub.ListDeliveries(request, timeout=_READ_S)
+        if not response.deliveries:
+            return False, ""
+        found = response.deliveries[0]
+        return found.state == delivery_pb2.DELIVERY_STATE_DONE, found.turn
+
+    async def usage(self, since: str) -> list[Spent]:
+        """Model usage from the day `since`, YYYY-MM-DD; thirty days when it is empty. Newest first."""
+        found: list[Spent] = []
+        request = agent_service_pb2.GetUsageRequest(since_day=since)
+        while True:
+            page = await self._stub.GetUsage(request, timeout=_READ_S)
+            found += [_spent(one) for one in page.usage]
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
+
+
+def _spent(usage: usage_pb2.Usage) -> Spent:
+    known = usage.purpose in usage_pb2.UsagePurpose.values()
+    purpose = usage_pb2.UsagePurpose.Name(usage.purpose) if known else "USAGE_PURPOSE_OTHER"
+    return Spent(
+        day=usage.day,
+        agent=usage.agent,
+        purpose=purpose.removeprefix("USAGE_PURPOSE_").lower(),
+        model=usage.model,
+        calls=usage.calls,
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        output_tokens=usage.output_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        cost_millionths=usage.cost_millionths if usage.HasField("cost_millionths") else None,
+    )
+
+
+def _instant(time: datetime) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromDatetime(time)
+    return stamp

@@ -1,0 +1,75 @@
+"""How the messengers' links are, by their services' own words."""
+
+from typing import Any, Final
+
+import grpc
+import grpc.aio
+from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
+from onechat.whatsapp.v1 import whatsapp_service_pb2, whatsapp_service_pb2_grpc
+from onechat_runtime.errors import RemoteError
+
+from onechat_cli.domain.report import LinkReport
+
+_READ_S: Final = 5.0
+_TELEGRAM_LOST: Final = frozenset(
+    {
+        telegram_service_pb2.LINK_STATE_UNREACHABLE,
+        telegram_service_pb2.LINK_STATE_TOKEN_REFUSED,
+        telegram_service_pb2.LINK_STATE_OTHER_POLLER,
+    }
+)
+_WHATSAPP_WELL: Final = frozenset(
+    {
+        whatsapp_service_pb2.LINK_STATE_UNSPECIFIED,
+        whatsapp_service_pb2.LINK_STATE_NOT_LINKED,
+        whatsapp_service_pb2.LINK_STATE_CONNECTED,
+    }
+)
+
+
+async def telegram_link(channel: grpc.aio.Channel) -> LinkReport:
+    """Telegram's link; RemoteError when the service does not say."""
+    stub: Any = telegram_service_pb2_grpc.TelegramServiceStub(channel)
+    status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=_READ_S)
+    said = [f"@{status.bot}"] if status.bot else []
+    if status.pairing_code:
+        said.append(f"not paired: send /start {status.pairing_code} to the bot")
+    if status.inbox:
+        said.append(f"{status.inbox} on their way in")
+    if status.outbox:
+        said.append(f"{status.outbox} on their way out")
+    return LinkReport(
+        name="telegram",
+        state=_named(telegram_service_pb2.LinkState, status.link),
+        lost=status.link in _TELEGRAM_LOST,
+        said=tuple(said),
+        set_aside=status.set_aside,
+    )
+
+
+async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
+    """WhatsApp's link; a service that does not serve it yet says so in its own sentence."""
+    stub: Any = whatsapp_service_pb2_grpc.WhatsAppServiceStub(channel)
+    try:
+        status = await stub.GetStatus(whatsapp_service_pb2.GetStatusRequest(), timeout=_READ_S)
+    except RemoteError as error:
+        if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+            raise
+        return LinkReport(name="whatsapp", state="not served yet", lost=False, said=(error.message,))
+    said = [f"{status.batches} batches on their way in"] if status.batches else []
+    if status.undecryptable:
+        said.append(f"{status.undecryptable} messages could not be decrypted")
+    return LinkReport(
+        name="whatsapp",
+        state=_named(whatsapp_service_pb2.LinkState, status.link),
+        lost=status.link not in _WHATSAPP_WELL,
+        said=tuple(said),
+    )
+
+
+def _named(states: Any, value: int) -> str:
+    """`value` as people say it; a newer version may have more states than are known here."""
+    if value not in states.values():
+        return f"state {value}"
+    name: str = states.Name(value)
+    return name.removeprefix("LINK_STATE_").replace("_", " ").lower()

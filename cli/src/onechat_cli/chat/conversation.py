@@ -1,0 +1,270 @@
+"""A chat without a screen: it listens, sends what was typed until it is accepted, and says what it missed.
+
+It reconnects by itself, for ever. What lines come of it: domain/transcript.py. Where they are shown:
+screen.py. Times are seconds.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+from onechat_runtime.clock import Clock
+from onechat_runtime.errors import RemoteError, retriable
+
+from onechat_cli.chat.kept import Kept
+from onechat_cli.domain.happening import Event, Heard, Opened, Place
+from onechat_cli.domain.transcript import Kind, Line, Transcript
+from onechat_cli.domain.typed import LEAVING, Typed, is_command
+
+LAST_EVENTS: Final = 40  # shown at the very first opening: the last few exchanges
+_AGAIN_S: Final = (0.3, 5.0)  # the first pause before another try, and the longest
+
+
+class Agent(Protocol):
+    """The agent service; every call raises RemoteError."""
+
+    async def deliver(self, typed: Typed) -> None:
+        """Returns once `typed` is on the service's disk."""
+
+    def hear(self, place: Place | None, *, last: int = 0) -> AsyncIterator[Heard]:
+        """What happens, from after `place`, else from the newest `last` kept events."""
+
+    async def root(self) -> tuple[str, str]:
+        """The root's id and name."""
+
+    async def command(self, line: str, *, request_id: str, time: datetime) -> str:
+        """The answer to a command line."""
+
+    async def stop(self, *, request_id: str, before: datetime) -> list[str]:
+        """Stops the root's turn; whose were stopped."""
+
+
+class View(Protocol):
+    """Where the chat is shown."""
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Print final lines, in order."""
+
+    def refresh(self) -> None:
+        """What still changes has changed."""
+
+    def leave(self) -> None:
+        """The user is done."""
+
+
+class Conversation:
+    """One chat with the root. `run` does the work; the rest is called by the screen, in the same loop."""
+
+    def __init__(
+        self, agent: Agent, kept: Kept, view: View, *, clock: Clock, new_key: Callable[[], str]
+    ) -> None:
+        self._agent = agent
+        self._kept = kept
+        self._view = view
+        self._clock = clock
+        self._new_key = new_key
+        self._place = kept.place()
+        self._unsent = deque(kept.unsent())
+        self._wake = asyncio.Event()
+        self._tasks = set[asyncio.Task[None]]()
+        self._opened_at: datetime | None = None
+        self._header_due = True
+        self._said_away = False
+        self.transcript = Transcript()
+        self.name = ""  #: the root's; empty before it is known
+        self.connected = False
+
+    @property
+    def unsent(self) -> int:
+        """How many messages wait to be accepted."""
+        return len(self._unsent)
+
+    async def run(self) -> None:
+        """Listen and send until cancelled."""
+        if self._unsent:
+            self._remark(f"{len(self._unsent)} of your messages had not been accepted; sending them now")
+        for typed in self._unsent:
+            self._show(self.transcript.typed(typed.key, typed.text))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen())
+                group.create_task(self._send())
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def say(self, text: str) -> None:
+        """The user has entered `text`: a message, a command, or the wish to leave."""
+        text = text.strip("\n").rstrip()
+        if not text.strip():
+            return
+        if text.strip().lower() in LEAVING:
+            self._view.leave()
+        elif is_command(text):
+            self._show(self.transcript.commanded(text))
+            self._start(self._command(text))
+        else:
+            self._accept(text, shown=False)
+
+    def stop(self) -> None:
+        """The user wants the turn at work to end."""
+        self._start(self._stop())
+
+    def _accept(self, text: str, *, shown: bool) -> None:
+        typed = Typed(key=self._new_key(), text=text, time=self._clock.now())
+        try:
+            self._kept.keep(typed)
+        except OSError as error:
+            self._remark(f"not kept on disk ({error.strerror}): it is lost if you leave before it is sent")
+        lines = self.transcript.typed(typed.key, text)
+        if not shown:
+            self._show(lines)
+        self._unsent.append(typed)
+        self._wake.set()
+        self._view.refresh()
+
+    async def _listen(self) -> None:
+        pause = _AGAIN_S[0]
+        while True:
+            try:
+                async for heard in self._agent.hear(self._place, last=LAST_EVENTS):
+                    pause = _AGAIN_S[0]
+                    await self._heard(heard)
+            except RemoteError as error:
+                if error.reason == "EVENTS_GONE":
+                    self._gone(error)
+                    continue
+                self._away(error)
+            else:
+                self._away(None)
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, _AGAIN_S[1])
+
+    async def _heard(self, heard: Heard) -> None:
+        if isinstance(heard.item, Opened):
+            await self._opened()
+            return
+        lines = self.transcript.fold(heard.item)
+        if isinstance(heard.item, Event):
+            if lines:
+                self._header(heard.item)
+            self._place = Place(stream=heard.place.stream, number=heard.item.number)
+            self._kept.keep_place(self._place)
+        self._show(lines)
+        self._view.refresh()
+
+    async def _opened(self) -> None:
+        self._opened_at = self._clock.now()
+        self.transcript.reopened(same_stream=True)
+        self.connected = True
+        if self._said_away:
+            self._said_away = False
+            self._remark("back")
+        with contextlib.suppress(RemoteError):  # then every agent's answers are shown as they come
+            self.transcript.root_id, self.name = await self._agent.root()
+        self._wake.set()
+        self._view.refresh()
+
+    def _header(self, event: Event) -> None:
+        """Before the first line of what was missed, say so; nothing before what happens now."""
+        if self._header_due and self._opened_at is not None and event.time < self._opened_at:
+            since = f"{event.time.astimezone():%Y-%m-%d %H:%M}"
+            self._remark(f"since you were last here, from {since}:" if self._place else f"from {since}:")
+        self._header_due = False
+
+    def _gone(self, error: RemoteError) -> None:
+        """The place is not there any more: say what is missing, and go on from what is there."""
+        stream, oldest = error.metadata.get("stream", ""), error.metadata.get("oldest", "")
+        if self._place is not None and stream == self._place.stream and oldest.isdigit():
+            self._remark("you were away longer than events are kept: what came before this is not shown")
+            self._place = Place(stream=stream, number=int(oldest) - 1)
+        else:
+            self._remark("this is another store than last time, a new or a restored one; its last events:")
+            self._place = None
+            self.transcript.reopened(same_stream=False)
+        self._header_due = False
+
+    def _away(self, error: RemoteError | None) -> None:
+        self.connected = False
+        if not self._said_away:
+            self._said_away = True
+            self._remark(_why(error))
+        self._view.refresh()
+
+    async def _send(self) -> None:
+        pause = _AGAIN_S[0]
+        while True:
+            self._wake.clear()
+            while self._unsent:
+                typed = self._unsent[0]
+                try:
+                    await self._agent.deliver(typed)
+                except RemoteError as error:
+                    if retriable(error.code):
+                        break
+                    self.transcript.awaited.discard(typed.key)
+                    self._remark(f"not accepted: {error.message}")
+                self._kept.forget(typed)
+                self._unsent.popleft()
+                pause = _AGAIN_S[0]
+                self._view.refresh()
+            if self._unsent:
+                await self._wait(pause)
+                pause = min(pause * 2, _AGAIN_S[1])
+            else:
+                await self._wake.wait()
+
+    async def _wait(self, pause: float) -> None:
+        """Until something wakes the sender, at most `pause`."""
+        sleeping = asyncio.ensure_future(self._clock.sleep(pause))
+        waking = asyncio.ensure_future(self._wake.wait())
+        try:
+            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waking.cancel()
+
+    async def _command(self, line: str) -> None:
+        try:
+            answer = await self._agent.command(line, request_id=self._new_key(), time=self._clock.now())
+        except RemoteError as error:
+            if error.reason == "NOT_A_COMMAND":
+                self._accept(line, shown=True)
+            elif retriable(error.code):
+                self._remark("the agent is away: give the command again when it is back")
+            else:
+                self._remark(error.message)
+            return
+        self._show(self.transcript.answered(answer))
+
+    async def _stop(self) -> None:
+        try:
+            stopped = await self._agent.stop(request_id=self._new_key(), before=self._clock.now())
+        except RemoteError as error:
+            self._remark("the agent is away" if retriable(error.code) else error.message)
+            return
+        if not stopped:
+            self._remark("nothing is at work")
+
+    def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _remark(self, text: str) -> None:
+        self._show([Line(kind=Kind.REMARK, text=text, first=True)])
+
+    def _show(self, lines: Sequence[Line]) -> None:
+        if lines:
+            self._view.show(lines)
+
+
+def _why(error: RemoteError | None) -> str:
+    if error is not None and not retriable(error.code):
+        return f"the agent service refuses: {error.message}; trying again"
+    if error is not None and error.reason in ("TOKEN_UNKNOWN", "TOKEN_MISSING"):
+        return "the agent service does not know this token: see ONECHAT_TOKEN_FILE; trying again"
+    return "the agent service is away; trying again, and what you type is kept"

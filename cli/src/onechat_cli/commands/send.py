@@ -1,0 +1,83 @@
+"""`onechat send`: one message, its reply on stdout, what went wrong on stderr."""
+
+import asyncio
+import json
+import secrets
+import sys
+
+from onechat_runtime.clock import SystemClock
+from onechat_runtime.errors import RemoteError, retriable
+
+from onechat_cli.adapters.agent import AgentClient
+from onechat_cli.chat.asking import Answer, Asking
+from onechat_cli.config import CliSettings
+from onechat_cli.domain.safe_text import harmless
+from onechat_cli.domain.typed import Typed
+from onechat_cli.outcome import CommandFailed, Exit
+
+
+async def send(settings: CliSettings, text: str, *, as_json: bool, timeout_s: float) -> Exit:
+    """Send `text`, or what the input holds when it is "-", and print the reply."""
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n")
+    if not text.strip():
+        raise CommandFailed("There is nothing to send: the message is empty.")
+    clock = SystemClock()
+    typed = Typed(key=new_key(), text=text, time=clock.now())
+    async with AgentClient.connect(settings.agent_address, settings.operator_token()) as agent:
+        await check_reachable(agent, settings)
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await Asking(agent, typed, clock).answer()
+        except TimeoutError:
+            raise CommandFailed(
+                f"No reply within {timeout_s:g} s. The message is kept, and `onechat chat` shows the reply."
+            ) from None
+    return _print(answer, typed, as_json=as_json)
+
+
+def new_key() -> str:
+    """A key that no other message has."""
+    return f"cli:{secrets.token_hex(12)}"
+
+
+async def check_reachable(agent: AgentClient, settings: CliSettings) -> None:
+    """CommandFailed, with what to do, when the agent service does not answer."""
+    try:
+        await agent.root()
+    except RemoteError as error:
+        if not retriable(error.code):
+            raise
+        if error.reason in ("TOKEN_UNKNOWN", "TOKEN_MISSING"):
+            raise CommandFailed(
+                "The agent service does not know this token: see ONECHAT_TOKEN_FILE."
+            ) from None
+        raise CommandFailed(
+            f"The agent service does not answer at {settings.agent_address}: "
+            "start it with `onechat up`, or set ONECHAT_AGENT_ADDRESS."
+        ) from None
+
+
+def _print(answer: Answer, typed: Typed, *, as_json: bool) -> Exit:
+    if as_json:
+        found = {
+            "reply": answer.reply,
+            "notice": answer.notice or None,
+            "key": typed.key,
+            "agent": answer.agent,
+            "turn": answer.turn,
+        }
+        print(json.dumps(found, ensure_ascii=False))
+    elif answer.reply:
+        print(shown(answer.reply))
+    if answer.reply is None:
+        print(f"onechat: {harmless(answer.notice)}", file=sys.stderr)
+        return Exit.WRONG
+    return Exit.OK
+
+
+def shown(text: str) -> str:
+    """`text` as it is printed: harmless on a terminal, with nothing changed but lone surrogates elsewhere."""
+    if sys.stdout.isatty():
+        return harmless(text)
+    return text.encode("utf-8", "replace").decode("utf-8")

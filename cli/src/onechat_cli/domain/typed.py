@@ -1,0 +1,32 @@
+"""A message that the user typed, and what a line with a slash is.
+
+The same key and body are stored once by the agent service, however often they are sent.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+#: What completion offers, with what it does; the agent service answers all but the last.
+COMMANDS: Final = {
+    "/help": "what you can say here",
+    "/stop": "end the turn at work and its subagents",
+    "/stop all": "end every turn at work",
+    "/usage": "model calls and tokens",
+    "/quit": "leave; what is at work goes on",
+}
+LEAVING: Final = frozenset({"/quit", "/exit"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """A message of the user on its way."""
+
+    key: str
+    text: str
+    time: datetime  #: aware; when it was typed, the same at every try
+
+
+def is_command(text: str) -> bool:
+    """Whether `text` is one line that begins with a slash and a letter: first tried as a command."""
+    return text.startswith("/") and "\n" not in text and text[1:2].isalpha()

@@ -1,0 +1,1 @@
+"""The five services on this machine, as children of one process."""
