@@ -82,7 +82,7 @@ def test_each_kind_of_message_is_explained(kind):
         "subagent",
         "child",
         "spawn",
-        "tell",
+        "`tell`",
         "route",
         "schedule",
         "proposal",
