@@ -62,7 +62,7 @@ def until():
 
 
 @pytest.fixture
-def program():
+async def program():
     """Starts one of the programs beside these tests in a process of its own; what still runs is killed."""
     started: list[asyncio.subprocess.Process] = []
     root = Path(__file__).parents[2]
@@ -87,4 +87,4 @@ def program():
     for process in started:
         if process.returncode is None:
             process.kill()
-        process._transport.close()  # type: ignore[attr-defined]
+        await process.communicate()
