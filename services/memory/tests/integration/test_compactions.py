@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from grpc import StatusCode
@@ -254,16 +255,22 @@ async def test_a_line_of_3000_bytes_is_cut(memory):
 async def test_a_node_that_is_not_there_yet_is_refused(memory, name):
     """The merge of two leaves of which one is not built is among them."""
     await memory.append(LONG, "b")
-    first, count = map(int, name.split("+"))
 
     with pytest.raises(RemoteError) as refused:
         await memory.complete(name, "line")
-    with pytest.raises(RemoteError) as failed:
+
+    assert (refused.value.code, refused.value.reason) == (StatusCode.NOT_FOUND, "NODE_UNKNOWN")
+
+
+@pytest.mark.parametrize("name", ["2+1", "0+4", "1+2", "0+3"])
+async def test_a_node_that_no_log_of_this_length_has_cannot_fail(memory, name):
+    await memory.append(LONG, "b")
+    first, count = map(int, name.split("+"))
+
+    with pytest.raises(RemoteError) as refused:
         await memory.fail(CompactionPiece(first_id=first, count=count), "CAUSE_CONTENT")
 
     assert (refused.value.code, refused.value.reason) == (StatusCode.NOT_FOUND, "NODE_UNKNOWN")
-    if name != "0+2":
-        assert (failed.value.code, failed.value.reason) == (StatusCode.NOT_FOUND, "NODE_UNKNOWN")
 
 
 async def test_a_line_for_another_generation_of_the_log_is_refused(memory):
@@ -291,11 +298,8 @@ async def test_a_node_says_who_built_it_and_when(memory, clock):
     await memory.complete("1+1", LINE, builder="gpt-5.6")
     await memory.complete("0+2", LINE, builder="demo")
 
-    rows = memory.store.read(
-        lambda db: db.execute(
-            "SELECT level, place, builder, degraded, time FROM nodes ORDER BY 1, 2"
-        ).fetchall()
-    )
+    nodes = "SELECT level, place, builder, degraded, time FROM nodes ORDER BY level, place"
+    rows = memory.store.read(lambda db: db.execute(nodes).fetchall())
 
     at = int(clock.now().timestamp() * 1_000_000)
     assert rows == [(0, 0, "free", 0, at), (0, 1, "gpt-5.6", 0, at), (1, 0, "demo", 0, at)]
@@ -407,11 +411,11 @@ async def test_a_wait_over_ten_minutes_is_refused(memory):
     assert refused.value.reason == "BAD_WAIT"
 
 
-async def test_the_compaction_view_is_short_and_merges_with_the_chats(memory):
+async def test_the_compaction_view_merges_whenever_the_chats_does(memory):
     await memory.create(
         "both",
         chat_view=ViewLimits(high_bytes=3_000, low_bytes=1_500),
-        compaction_view=ViewLimits(high_bytes=2_900, low_bytes=600),
+        compaction_view=ViewLimits(high_bytes=10_000, low_bytes=1_100),
     )
     sizes = []
     for number in range(200):
@@ -420,7 +424,21 @@ async def test_the_compaction_view_is_short_and_merges_with_the_chats(memory):
         stats = await memory.stats("both")
         sizes.append((stats.batches, stats.view_bytes, stats.compaction_view_bytes))
 
-    merged = [after for before, after in zip(sizes, sizes[1:], strict=False) if after[0] > before[0]]
+    merged = [after for before, after in pairwise(sizes) if after[0] > before[0]]
     assert len(merged) > 2
-    assert all(chat <= 1_500 and compaction <= 600 for _, chat, compaction in merged)
-    assert max(compaction for _, _, compaction in sizes) <= 2_900
+    assert all(chat <= 1_500 and compaction <= 1_100 for _, chat, compaction in merged)
+    assert max(compaction for _, _, compaction in sizes) <= 3_000
+
+
+async def test_the_compaction_view_has_limits_of_its_own(memory):
+    await memory.create("short", compaction_view=ViewLimits(high_bytes=3_200, low_bytes=1_600))
+    sizes = []
+    for number in range(100):
+        await memory.append(f"{number} " + "w" * 90, log="short")
+        await memory.build_all(log="short", line="z" * 90)
+        sizes.append((await memory.stats("short")).compaction_view_bytes)
+
+    stats = await memory.stats("short")
+    assert (stats.batches, stats.view_lines) == (0, 100)
+    assert max(sizes) <= 3_200
+    assert sum(after < before for before, after in pairwise(sizes)) > 2

@@ -125,7 +125,7 @@ async def test_agent_and_operator_alone_may_call(memory, caller):
 
 
 def test_every_reason_is_of_the_contract():
-    reasons = {name.removeprefix("ERROR_REASON_") for name in memory_service_pb2.ErrorReason.keys()}
+    reasons = {name.removeprefix("ERROR_REASON_") for name, _ in memory_service_pb2.ErrorReason.items()}
 
     own = [
         error

@@ -1,0 +1,76 @@
+"""The real memory service as a process that ends itself by SIGKILL at a named point of a write.
+
+    python killable.py POINT NUMBER        settings from the environment, as the service's own
+
+It is the NUMBER-th write, or the first after it that gets to POINT: `before` the job, `uncommitted` after it,
+`committed` before the answer, or a part of an SQL statement, before which the job is cut short.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import apsw
+from onechat_memory.__main__ import MIGRATIONS, NAME, served
+from onechat_memory.config import MemorySettings
+from onechat_runtime.clock import SystemClock
+from onechat_runtime.health import HealthBoard
+from onechat_runtime.server import run_service, serve
+from onechat_runtime.store import Store, migrations_in
+
+T = TypeVar("T")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillingStore:
+    """A store that lets the process be killed in the middle of what it does; all else is the real one's."""
+
+    def __init__(self, store: Store, point: str, number: int) -> None:
+        self._store = store
+        self._point = point
+        self._left = number
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def write(self, job: Callable[[apsw.Connection], T]) -> T:
+        self._left -= 1
+        if self._left > 0:
+            return await self._store.write(job)
+        result = await self._store.write(lambda db: self._cut_short(db, job))
+        if self._point == "committed":
+            die()
+        return result
+
+    def _cut_short(self, db: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
+        if self._point == "before":
+            die()
+        db.exec_trace = self._seen
+        result = job(db)
+        db.exec_trace = None
+        if self._point == "uncommitted":
+            die()
+        return result
+
+    def _seen(self, cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+        if self._point in sql:
+            die()
+        return True
+
+
+async def run(settings: MemorySettings) -> None:
+    clock, board = SystemClock(), HealthBoard()
+    path = settings.data / NAME / "store.db"
+    async with Store.open(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
+        killing: Any = KillingStore(store, sys.argv[1], int(sys.argv[2]))
+        service = await served(killing, clock, "killable")
+        await serve(name=NAME, settings=settings, services=[service], board=board, store=store)
+
+
+if __name__ == "__main__":
+    sys.exit(run_service(NAME, MemorySettings, run))
