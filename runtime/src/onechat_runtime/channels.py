@@ -57,6 +57,8 @@ _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MS[0]),
     ("grpc.min_reconnect_backoff_ms", _RECONNECT_MS[0]),
     ("grpc.max_reconnect_backoff_ms", _RECONNECT_MS[1]),
+    ("grpc.dns_min_time_between_resolutions_ms", 2_000),  # a new container has a new address
+    ("grpc.enable_http_proxy", 0),  # the environment's proxy is for the internet
     # A channel of its own connection: what one channel learnt about a dead peer must not hold up another.
     ("grpc.use_local_subchannel_pool", 1),
 )

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -125,8 +125,7 @@ class Store:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._aside, work)
         except asyncio.CancelledError:
-            for one in self._aside_open.intersection(db):
-                one.interrupt()
+            _interrupt(self._aside_open.intersection(db))
             raise
 
     def when_committed(self, listener: Callable[[], None]) -> None:
@@ -149,8 +148,8 @@ class Store:
     async def _check_integrity(self) -> None:
         try:
             found = await self.read_aside(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall())
-        except apsw.CorruptError:
-            found = []
+        except apsw.Error:
+            found = []  # it cannot even be read through
         if found == [("ok",)]:
             log.info("store_checked", store=str(self.path))
             return
@@ -161,8 +160,7 @@ class Store:
 
     def _close(self, lock: WriterLock) -> None:
         self._writer.join()
-        for one in list(self._aside_open):
-            one.interrupt()
+        _interrupt(set(self._aside_open))
         self._aside.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
         self._db.close()  # the last one out moves the log into the store
@@ -185,6 +183,12 @@ def connect(path: Path, *, vfs: str | None = None, writes: bool) -> apsw.Connect
     db.execute("PRAGMA synchronous=FULL")
     db.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}").fetchall()
     return db
+
+
+def _interrupt(reading: set[apsw.Connection]) -> None:
+    for one in reading:
+        with suppress(apsw.Error):  # it ended meanwhile
+            one.interrupt()
 
 
 def _on_one_state(db: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
@@ -234,6 +238,8 @@ def _opened(
     db: apsw.Connection | None = None
     try:
         db = connect(path, vfs=vfs, writes=True)
+        if db.execute("PRAGMA journal_mode").get != "wal":
+            raise StartRefused(f"{path} is on no local disk: name a local folder in ONECHAT_DATA.")
         bring_up_to_date(db, path, components, clock.now())
         return db
     except (apsw.NotADBError, apsw.CorruptError):

@@ -8,6 +8,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -87,9 +88,10 @@ class Writer:
                 outcomes.append(self._run(job, future))
             self._db.execute("COMMIT")
         except BaseException as error:  # noqa: BLE001 - goes to every waiter; the thread must live on
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
             failure = seen_from_outside(error, self._db)
+            if self._db.in_transaction:
+                with suppress(apsw.Error):  # a disk that fails at this too; the next commit tries again
+                    self._db.execute("ROLLBACK")
             self._when_committed = []
             return [(future, None, failure) for _, future in batch]
         return outcomes

@@ -1,6 +1,7 @@
 """Channels: the token and a deadline on every kind of call, and errors that say what is known."""
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 
 import grpc
@@ -90,6 +91,24 @@ async def test_a_service_that_is_away_is_unavailable(servicer, tmp_path):
 
     assert raised.value.code is grpc.StatusCode.UNAVAILABLE
     assert raised.value.reason == ""
+
+
+@pytest.fixture
+def proxied():
+    """An environment whose proxy answers nobody."""
+    names = ("http_proxy", "https_proxy", "grpc_proxy")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "http://127.0.0.1:9"))
+    yield
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+
+
+async def test_the_environments_proxy_stays_out_of_the_way(proxied, stub):
+    assert await CALLS["Echo"](stub, "hi") == ["hi"]
 
 
 async def test_unavailable_alone_is_tried_again(stub, servicer):

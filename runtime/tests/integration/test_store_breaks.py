@@ -19,9 +19,14 @@ class Disk(apsw.VFS):
         super().__init__(name, "")
         self.name = name
         self.full = False
+        self.broken = False
 
     def xOpen(self, name, flags):
         return _File(self, name, flags)
+
+
+class Broken(apsw.IOError):
+    """What a disk that fails reports."""
 
 
 class _File(apsw.VFSFile):
@@ -32,6 +37,8 @@ class _File(apsw.VFSFile):
     def xWrite(self, data, offset):
         if self._disk.full:
             raise apsw.FullError("no room left")
+        if self._disk.broken:
+            raise Broken("it fails")
         super().xWrite(data, offset)
 
 
@@ -66,6 +73,18 @@ async def test_a_full_disk_refuses_writes_half_of_nothing_and_works_again(open_s
         assert "free some space" in told["store_full"].sentence
         assert store.read(_teas) == ["before", "after"]
         assert board.troubles() == {}
+
+
+async def test_a_disk_that_fails_is_no_full_disk_and_the_store_works_again(open_store, disk):
+    async with open_store(vfs=disk.name) as store:
+        disk.broken = True
+        for _ in range(2):
+            with pytest.raises(apsw.IOError):
+                await store.write(_add("lost"))
+        disk.broken = False
+
+        await store.write(_add("kept"))
+        assert store.read(_teas) == ["kept"]
 
 
 async def test_every_job_of_a_commit_without_room_is_refused(open_store, disk):

@@ -208,6 +208,11 @@ async def test_a_database_of_something_else_is_refused(open_store, tmp_path):
     assert "not one of onechat" in await _refusal(open_store())
 
 
+async def test_a_file_system_without_shared_memory_is_refused(open_store):
+    """There SQLite would fall back to a journal that readers block."""
+    assert "name a local folder in ONECHAT_DATA" in await _refusal(open_store(vfs="unix-none"))
+
+
 async def test_a_folder_where_the_store_should_be_is_refused(open_store, tmp_path):
     (tmp_path / "kitchen" / "store.db").mkdir(parents=True)
 
