@@ -206,6 +206,45 @@ async def test_a_stop_ends_a_command_within_a_second(bench, command):
     assert bench.left() == []
 
 
+async def test_a_second_stop_does_not_let_a_command_escape(bench):
+    """A stop and then the end of the service: the first must not be broken off."""
+    task = await bench.begin("trap '' TERM; echo > begun; while :; do sleep MARK; done")
+
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert bench.left() == []
+
+
+async def test_when_the_event_loop_ends_a_command_ends_with_it(bench):
+    """Then every task is cancelled, also the one that waits for the end."""
+    await bench.begin("trap '' TERM; echo > begun; while :; do sleep MARK; done")
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+
+    for task in others:
+        task.cancel()
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+    assert bench.left() == []
+
+
+async def test_a_stop_before_the_command_has_begun_leaves_nothing(bench):
+    task = asyncio.ensure_future(bench.run("sleep MARK"))
+    await asyncio.sleep(0)
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert bench.left() == []
+
+
 async def test_a_command_that_kills_its_supervisor_ends_too(bench):
     result = await bench.run("kill -9 $PPID; sleep MARK")
 

@@ -26,6 +26,7 @@ _STOP_S: Final = 0.9  # how long a stop waits for the supervisor; it must be don
 _LAST_OUTPUT_S: Final = 0.3  # what holds the output open when no process is left is none of the command's
 _OUTPUT, _REPORT, _EXIT = 1, 2, -1  # what must have come to its end
 _MARK: Final = "ONECHAT_COMMAND"  # in the environment of each of its processes
+_PASSES: Final = 50
 _UMASK: Final = 0o022  # the user's own files, made as a login shell makes them
 _ROOM: Final = str(Path(__file__).parents[2])  # where onechat_agent lies
 _START: Final = (
@@ -78,13 +79,32 @@ async def run_command(command: Command, *, clock: Clock, limit_s: float) -> Ende
         timer.cancel()
         control.close()
         try:
-            await asyncio.wait({talk.over}, timeout=_STOP_S)
-            if not talk.report:
-                await asyncio.to_thread(_kill_marked, mark)
-                await asyncio.wait({talk.over}, timeout=_LAST_OUTPUT_S)
+            await _through(loop.create_task(_gone(talk, mark)))
         finally:
-            transport.close()
+            if not talk.report:  # even the wait for the end was broken off
+                _kill_marked(mark)
+            transport.close()  # which would kill a supervisor before its work is done
     return Ended(output=talk.output, timed_out=timed_out, **talk.told())
+
+
+async def _gone(talk: "_Talk", mark: str) -> None:
+    """Return once the supervisor has reported, or once its processes are killed in its stead."""
+    await asyncio.wait({talk.over}, timeout=_STOP_S)
+    if not talk.report:
+        await asyncio.to_thread(_kill_marked, mark)
+        await asyncio.wait({talk.over}, timeout=_LAST_OUTPUT_S)
+
+
+async def _through(ending: asyncio.Task[None]) -> None:
+    """Wait for `ending` to the end; a second cancellation on the way is raised afterwards."""
+    again: asyncio.CancelledError | None = None
+    while not ending.done():
+        try:
+            await asyncio.wait({ending})
+        except asyncio.CancelledError as cancelled:
+            again = cancelled
+    if again is not None:
+        raise again
 
 
 def _order(command: Command) -> bytes:
@@ -146,7 +166,12 @@ class _Talk(asyncio.SubprocessProtocol):
 def _kill_marked(mark: str) -> None:
     """Kill what carries `mark`: the last resort when a command has killed or halted its own supervisor."""
     wanted = f"{_MARK}={mark}".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if wanted in (process / "environ").read_bytes().split(b"\0"):
-                os.kill(int(process.name), signal.SIGKILL)
+    for _ in range(_PASSES):  # what is killed may have started something meanwhile
+        found = False
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if wanted in (process / "environ").read_bytes().split(b"\0"):
+                    found = True
+                    os.kill(int(process.name), signal.SIGKILL)
+        if not found:
+            return
