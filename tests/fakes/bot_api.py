@@ -31,8 +31,9 @@ class Trouble:
 
     method: str
     #: "refuse" answers `code`; "drop" ends the connection with nothing done, "lose" after it was done;
-    #: "hang" does it and never answers; "hold" waits for `release` before it is done.
-    how: Literal["refuse", "drop", "lose", "hang", "hold"] = "refuse"
+    #: "hang" does it and never answers; "hold" waits for `released` before it is done; "garbage" is a page of
+    #: something between here and Telegram.
+    how: Literal["refuse", "drop", "lose", "hang", "hold", "garbage"] = "refuse"
     code: int = 500
     description: str = ""
     retry_after: int = 0
@@ -244,7 +245,10 @@ def app_of(api: BotApi) -> web.Application:
 
     async def call(request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
-        fields = await _fields(request)
+        try:
+            fields = await _fields(request)
+        except ConnectionResetError:
+            return web.Response()  # whoever called was killed
         api.calls[method] += 1
         api.change()
         if request.match_info["token"] != api.token:
@@ -260,6 +264,8 @@ def app_of(api: BotApi) -> web.Application:
                 await trouble.released.wait()
             elif trouble is not None and trouble.how == "drop":
                 return _broken(request)
+            elif trouble is not None and trouble.how == "garbage":
+                return web.json_response(["Welcome to our network"])
             result = await answer(fields)
             if trouble is not None and trouble.how == "hang":
                 await trouble.released.wait()

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ class Bench:
         self.agent = agent
         self.agent_address = agent_address
         self.clock = ManualClock()
+
+    def copy_as_if_killed(self) -> None:
+        """Go on later from the store as it is now: what a gateway does after this is as if it never was."""
+        killed = self.folder.with_name("killed")
+        shutil.copytree(self.folder, killed, ignore=shutil.ignore_patterns("*.lock"))
+        self.folder = killed
 
     @asynccontextmanager
     async def time_flies(self) -> AsyncIterator[None]:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from ssl import SSLContext
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ import telegram
 import telegram.error
 from onechat_runtime.settings import Secret
 from telegram.request import HTTPXRequest
-from telegram.warnings import PTBUserWarning
+from telegram.warnings import PTBDeprecationWarning, PTBUserWarning
 
 from onechat_telegram.domain.bot_errors import (
     BotApiError,
@@ -56,7 +57,10 @@ class BotApi:
         self._token = token
         # A proxy of the environment is for the internet, not for a server on this machine.
         outside = urlsplit(base_url).hostname not in _LOOPBACK
-        self._requests = [_request(POLL_S + ANSWER_S, outside), _request(ANSWER_S, outside)]
+        certificates = httpx.create_ssl_context()  # once: it is slow to read and large
+        self._requests = [
+            _request(answer_s, outside, certificates) for answer_s in (POLL_S + ANSWER_S, ANSWER_S)
+        ]
         poll, other = self._requests
         self._api = telegram.Bot(
             token.reveal(), base_url=f"{base_url}/bot", get_updates_request=poll, request=other
@@ -158,14 +162,14 @@ class BotApi:
         return NotReached(type(cause).__name__ if cause is not None else text)
 
 
-def _request(answer_s: float, outside: bool) -> HTTPXRequest:
+def _request(answer_s: float, outside: bool, certificates: SSLContext) -> HTTPXRequest:
     return HTTPXRequest(
         connection_pool_size=8,
         read_timeout=answer_s,
         write_timeout=ANSWER_S,
         connect_timeout=CONNECT_S,
         pool_timeout=CONNECT_S,
-        httpx_kwargs={"trust_env": outside},
+        httpx_kwargs={"trust_env": outside, "verify": certificates},
     )
 
 
@@ -179,3 +183,5 @@ def _silence() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # Raw JSON is meant: the typed methods would lose fields that this version does not know.
     warnings.filterwarnings("ignore", "Please use 'Bot", PTBUserWarning)
+    # Both types of retry_after, the one that is and the one that is announced, are read by `_seconds`.
+    warnings.filterwarnings("ignore", ".*attribute `retry_after`", PTBDeprecationWarning)

@@ -1,0 +1,159 @@
+"""The real process killed between any two steps: each message delivered once, each reply shown once.
+
+Only where it may have been in the chat already does a reply come again, marked.
+"""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from onechat_runtime.tokens import CALLERS, ensure_tokens, read_token
+from onechat_telegram.domain.wording import REPEAT_MARK
+
+from tests.fakes.agent_servicer import AgentServicer, agent_serving
+from tests.fakes.bot_api import OWNER, TOKEN, BotApi, listening
+from tests.fakes.telegram_process import TelegramProcess
+
+MESSAGE_PLACES = (
+    *("polled", "kept", "handing_over", "handed_over"),
+    *("taking", "taken", "sending", "sent", "recorded"),
+)
+COMMAND_PLACES = ("polled", "kept", "command_run", "settling", "sending", "sent", "recorded")
+LONG = "\n\n".join(letter * 4000 for letter in "xyz")
+
+
+class Scene:
+    """A Bot API server and an agent that echoes, and runs of the gateway on one data folder."""
+
+    def __init__(self, data: Path, api: BotApi, agent: AgentServicer, agent_address: str) -> None:
+        self.api = api
+        self.agent = agent
+        self._data = data
+        self._environ = {
+            "TELEGRAM_TOKEN": TOKEN,
+            "TELEGRAM_OWNER_ID": str(OWNER),
+            "TELEGRAM_BASE_URL": api.address,
+            "ONECHAT_AGENT_ADDRESS": agent_address,
+        }
+
+    def start(self, place: str = "", nth: int = 1) -> TelegramProcess:
+        return TelegramProcess(self._data, self._environ, place, nth)
+
+    @asynccontextmanager
+    async def settled(self, condition: Callable[[], bool]) -> AsyncIterator[None]:
+        """A run that is not killed, from its start until `condition` holds."""
+        process = self.start()
+        try:
+            await self.api.until(condition, within_s=30)
+            yield
+        finally:
+            assert await process.stop() == 0
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    data = tmp_path / "data"
+    data.mkdir()
+    ensure_tokens(data)
+    tokens = {caller: read_token(data / "tokens" / caller) for caller in CALLERS}
+    agent = AgentServicer(replies=lambda delivery: f"echo of {delivery.text}")
+    async with listening(BotApi()) as api, agent_serving(agent, tokens=tokens) as loopback:
+        scene = Scene(data, api, agent, loopback.address)
+        api.chats.add(OWNER)
+        async with scene.settled(lambda: bool(agent.subscribed) or api.calls["getUpdates"] > 0):
+            await agent.until(lambda: bool(agent.subscribed))
+        yield scene
+
+
+async def test_a_kill_at_any_place_of_a_messages_way_loses_and_repeats_nothing(scene: Scene) -> None:
+    for place in MESSAGE_PLACES:
+        scene.api.say(f"killed at {place}")
+        await scene.start(place).killed()
+    scene.api.say("the end")
+
+    async with scene.settled(lambda: "echo of the end" in scene.api.texts()):
+        pass
+
+    said = [f"killed at {place}" for place in MESSAGE_PLACES]
+    assert scene.agent.texts() == [*said, "the end"]
+    _assert_shown(scene.api.texts(), [f"echo of {text}" for text in [*said, "the end"]])
+
+
+async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene) -> None:
+    for place in COMMAND_PLACES:
+        scene.api.say(f"/usage {place}")
+        await scene.start(place).killed()
+    scene.api.say("/help")
+
+    async with scene.settled(lambda: "did /help" in scene.api.texts()):
+        pass
+
+    lines = [command.line for command in scene.agent.commands.values()]
+    assert lines == [*(f"/usage {place}" for place in COMMAND_PLACES), "/help"]
+    _assert_shown(scene.api.texts(), [f"did {line}" for line in lines])
+
+
+async def test_killed_three_times_after_the_hand_over_there_is_one_answer(scene: Scene) -> None:
+    scene.api.say("hello")
+    for _ in range(3):
+        await scene.start("handed_over").killed()
+
+    async with scene.settled(lambda: bool(scene.api.sent)):
+        pass
+
+    assert scene.agent.texts() == ["hello"]
+    assert scene.api.texts() == ["echo of hello"]
+
+
+async def test_killed_between_two_pieces_the_next_run_goes_on_with_the_second(scene: Scene) -> None:
+    scene.api.say(LONG)
+    await scene.start("recorded").killed()
+
+    async with scene.settled(lambda: len(scene.api.sent) == 3):
+        pass
+
+    assert "".join(scene.api.texts()) == f"echo of {LONG}".replace("\n", "")
+
+
+@pytest.mark.soak
+async def test_sixty_kills_in_two_hundred_messages(scene: Scene) -> None:
+    rng = random.Random(20261130)
+    said = [f"message {number}" for number in range(200)]
+    unsaid = list(reversed(said))
+    for _ in range(60):
+        for _ in range(rng.randrange(2, 5)):
+            if unsaid:
+                scene.api.say(unsaid.pop())
+        process = scene.start(rng.choice(MESSAGE_PLACES), rng.randrange(1, 3))
+        await process.killed()
+    while unsaid:
+        scene.api.say(unsaid.pop())
+    scene.api.say("the end")
+
+    async with scene.settled(lambda: "echo of the end" in scene.api.texts()):
+        pass
+
+    assert scene.agent.texts() == [*said, "the end"]
+    for text in said:
+        plain, marked = _times(scene.api.texts(), f"echo of {text}")
+        assert plain <= 1
+        assert plain + marked >= 1
+
+
+def _assert_shown(shown: list[str], texts: list[str]) -> None:
+    """Each of `texts` is there; of two kills around a send, one left no unmarked copy and both a marked one.
+
+    Both may have met the same piece.
+    """
+    counts = [_times(shown, text) for text in texts]
+    assert all(plain <= 1 and plain + marked >= 1 for plain, marked in counts)
+    assert [plain for plain, _ in counts].count(0) == 1
+    assert sum(marked for _, marked in counts) == 2
+    assert len(shown) == len(texts) + 1
+
+
+def _times(shown: list[str], text: str) -> tuple[int, int]:
+    """How often `text` came unmarked, and marked."""
+    return shown.count(text), shown.count(f"{text}{REPEAT_MARK}")

@@ -1,0 +1,126 @@
+"""Trouble with Telegram is said plainly, the rest goes on, and it works again by itself."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
+from onechat_runtime.errors import RemoteError
+from onechat_telegram.domain.link import LinkState
+
+from tests.fakes.bot_api import OWNER
+from tests.fakes.service_process import started
+from tests.fakes.telegram_bench import Bench, Running
+
+
+async def test_another_poller_is_said_and_it_works_again_by_itself(bench: Bench) -> None:
+    bench.api.fail("getUpdates", code=409, times=3)
+    async with bench.running() as running:
+        await bench.clock.until_sleeping()
+        trouble = running.board.troubles()["telegram"].sentence
+        state = running.link.state
+        async with bench.time_flies():
+            bench.api.say("hello")
+            await bench.agent.until(lambda: bool(bench.agent.deliveries))
+            await bench.api.until(lambda: running.link.state is LinkState.CONNECTED)
+
+        assert state is LinkState.OTHER_POLLER
+        assert "Another program" in trouble
+        assert "telegram" not in running.board.troubles()
+
+
+async def test_another_poller_for_ever_keeps_the_waits_growing_to_a_minute(bench: Bench) -> None:
+    bench.api.fail("getUpdates", code=409, times=None)
+    async with bench.running() as running:
+        waits = []
+        for _ in range(9):
+            await bench.clock.until_sleeping()
+            waits.append(bench.clock.sleepers[0])
+            bench.clock.advance(waits[-1])
+
+        assert waits[0] < 2 < waits[3]
+        assert 48 <= max(waits) <= 72
+        assert running.link.state is LinkState.OTHER_POLLER
+
+
+async def test_a_wrong_token_is_said(bench: Bench) -> None:
+    async with bench.running() as running:
+        bench.api.fail("getMe", code=401, times=1)
+        bench.api.fail("getUpdates", code=401, times=1)
+        await bench.clock.until_sleeping()
+
+        assert running.link.state is LinkState.TOKEN_REFUSED
+        assert "TELEGRAM_TOKEN" in running.board.troubles()["telegram"].sentence
+
+
+async def test_an_outage_is_said_and_over_by_itself(bench: Bench) -> None:
+    bench.api.fail("getUpdates", how="drop", times=2)
+    async with bench.running() as running:
+        await bench.clock.until_sleeping()
+        state = running.link.state
+        async with bench.time_flies():
+            bench.api.say("hello")
+            await bench.agent.until(lambda: bool(bench.agent.deliveries))
+
+        assert state is LinkState.UNREACHABLE
+
+
+async def test_an_answer_that_is_not_telegrams_is_an_outage(bench: Bench) -> None:
+    """A hotel's network answers every address with its own page."""
+    bench.api.fail("getMe", how="garbage")
+    async with bench.running() as running, bench.time_flies():
+        bench.api.say("hello")
+        await bench.agent.until(lambda: bool(bench.agent.deliveries))
+
+        assert running.link.state is LinkState.CONNECTED
+
+
+async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> None:
+    await running.api.until(lambda: running.api.calls["getUpdates"] > 0)
+
+    assert [command["command"] for command in running.api.commands] == ["stop", "usage", "help"]
+    assert running.api.allowed_updates == ["message", "edited_message"]
+    assert running.api.calls["deleteWebhook"] == 1
+
+
+async def test_the_token_is_in_no_log_status_or_trace(
+    bench: Bench, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is part of every address, which httpx logs and errors quote."""
+    caplog.set_level(logging.DEBUG)
+    bench.api.fail("getMe", how="drop")
+    bench.api.fail("getUpdates", code=401)
+    bench.api.fail("sendMessage", code=500)
+    bench.api.chats.add(OWNER)
+    async with bench.running() as running, bench.time_flies():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("hello")
+        await bench.api.until(lambda: bool(bench.api.sent))
+        stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel("operator"))
+        status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
+
+    written = capfd.readouterr()
+    everything = f"{caplog.text}{written.out}{written.err}{status}{running.board.troubles()}"
+    assert bench.api.token.split(":")[1] not in everything
+    assert "hello" not in everything
+
+
+@pytest.mark.parametrize("call", ["ListGroups", "AdmitGroup", "SetGroup", "RemoveGroup"])
+async def test_calls_on_groups_say_that_they_are_not_served_yet(running: Running, call: str) -> None:
+    stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel("operator"))
+    request = getattr(telegram_service_pb2, f"{call}Request")()
+
+    with pytest.raises(RemoteError) as refused:
+        await getattr(stub, call)(request, timeout=5)
+
+    assert refused.value.reason == "NOT_SERVED_YET"
+
+
+def test_without_a_token_the_service_is_idle_and_healthy(tmp_path: Path) -> None:
+    with started("telegram", tmp_path) as service:
+        status, page = service.page("/healthz")
+
+        assert status == 200
+        assert "Telegram is not set up" in json.dumps(page)
+        assert service.stop() == 0

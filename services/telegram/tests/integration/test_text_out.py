@@ -1,0 +1,302 @@
+"""What the agent says reaches the owner's chat: each piece once, in order, whatever Telegram answers."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from onechat_telegram.adapters import piece_store
+from onechat_telegram.domain.utf16 import units
+from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED, REPEAT_MARK
+
+from tests.fakes.bot_api import OWNER
+from tests.fakes.telegram_bench import Bench, Running
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+THREE_PIECES = "\n\n".join(letter * 4000 for letter in "abc")
+
+
+async def test_a_reply_is_shown_with_its_formatting(running: Running) -> None:
+    await running.agent.reply("This is **bold** and `code`.")
+
+    await running.api.until(lambda: bool(running.api.sent))
+
+    [message] = running.api.sent
+    assert message["text"] == "This is bold and code."
+    assert [entity["type"] for entity in message["entities"]] == ["bold", "code"]
+
+
+async def test_notices_are_shown_and_empty_replies_are_not(running: Running) -> None:
+    await running.agent.reply("")
+    await running.agent.reply(" \n")
+    await running.agent.notice("The model could not be reached.")
+
+    await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.texts() == ["The model could not be reached."]
+
+
+async def test_why_a_turn_failed_is_said_once(running: Running) -> None:
+    """The turn's end says why; a notice may have said the same already."""
+    await running.agent.notice("The key is wrong.", turn="t1")
+    await running.agent.end_turn("t1", "STATE_FAILED", "The key is wrong.")
+    await running.agent.end_turn("t2", "STATE_FAILED", "The model refused.")
+    await running.agent.end_turn("t3", "STATE_STOPPED", "You stopped it.")
+    await running.agent.reply("next")
+
+    await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
+
+    assert running.api.texts() == ["The key is wrong.", "The model refused.", "next"]
+
+
+@pytest.mark.parametrize("text", ["😀" * 2049, "😀" * 5000, "a" * 4095 + "🎩", "!" * 4096, THREE_PIECES])
+async def test_a_long_reply_comes_in_pieces_that_are_together_the_whole(running: Running, text: str) -> None:
+    await running.agent.reply(text)
+    await running.agent.reply("end")
+
+    await running.api.until(lambda: running.api.texts()[-1:] == ["end"])
+
+    pieces = running.api.texts()[:-1]
+    assert all(units(piece) <= 4096 for piece in pieces)
+    assert "".join(pieces) == text.replace("\n", "")
+
+
+async def test_a_long_fence_is_code_of_its_language_in_every_message(running: Running) -> None:
+    await running.agent.reply("```python\n" + "print('x')\n" * 454 + "```")
+    await running.agent.reply("end")
+
+    await running.api.until(lambda: running.api.texts()[-1:] == ["end"])
+
+    languages = [message["entities"][0]["language"] for message in running.api.sent[:-1]]
+    assert languages == ["python", "python"]
+
+
+async def test_what_telegram_refuses_goes_as_it_was_written(running: Running) -> None:
+    text = "![alt](http://x.example/a_b.png) and **bold** https://x.example/c_d_e"
+    running.api.fail("sendMessage", code=400, times=None, only_formatted=True)
+
+    await running.agent.reply(text)
+    await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.texts() == [text]
+    assert running.api.calls["sendMessage"] == 2
+
+
+async def test_what_is_refused_as_plain_text_too_is_set_aside_and_the_next_goes_on(running: Running) -> None:
+    running.api.fail("sendMessage", code=400, times=2)
+
+    await running.agent.reply("**no**")
+    await running.agent.reply("yes")
+    await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.texts() == ["yes"]
+    assert running.store.read(lambda db: piece_store.given_up(db, START)) == 1
+
+
+async def test_429_on_the_second_of_three_pieces_waits_as_long_as_telegram_says(bench: Bench) -> None:
+    async with bench.running():
+        bench.api.chats.add(OWNER)
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        bench.api.fail("sendMessage", code=429, retry_after=30, skip=1)
+        await bench.agent.reply(THREE_PIECES)
+        await bench.clock.until_sleeping()
+
+        assert [text[0] for text in bench.api.texts()] == ["a"]
+        assert 30.0 in bench.clock.sleepers
+        bench.clock.advance(29)
+        assert [text[0] for text in bench.api.texts()] == ["a"]
+        bench.clock.advance(1)
+        await bench.api.until(lambda: len(bench.api.sent) == 3)
+
+        assert [text[0] for text in bench.api.texts()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("fault", [{"code": 500}, {"code": 502}, {"code": 401}])
+async def test_what_was_certainly_not_sent_is_sent_again_unmarked(
+    bench: Bench, fault: dict[str, int]
+) -> None:
+    bench.api.fail("sendMessage", times=3, **fault)
+
+    async with bench.running(), bench.time_flies():
+        bench.api.chats.add(OWNER)
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("hello")
+        await bench.api.until(lambda: bool(bench.api.sent))
+
+    assert bench.api.texts() == ["hello"]
+
+
+async def test_a_send_without_an_answer_is_repeated_once_and_marked(running: Running) -> None:
+    """It is in the chat already, or not: nobody can know."""
+    running.api.fail("sendMessage", how="lose")
+
+    await running.agent.reply("hello")
+    await running.agent.reply("next")
+    await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
+
+    assert running.api.texts() == ["hello", f"hello{REPEAT_MARK}", "next"]
+
+
+async def test_a_repeat_without_an_answer_is_left_alone(running: Running) -> None:
+    running.api.fail("sendMessage", how="lose", times=2)
+
+    await running.agent.reply("hello")
+    await running.agent.reply("next")
+    await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
+
+    assert running.api.texts() == ["hello", f"hello{REPEAT_MARK}", "next"]
+
+
+async def test_the_mark_of_a_full_piece_is_a_message_of_its_own(running: Running) -> None:
+    running.api.fail("sendMessage", how="drop")
+
+    await running.agent.reply("!" * 4096)
+    await running.api.until(lambda: len(running.api.sent) == 2)
+
+    assert running.api.texts() == [REPEAT_MARK.strip(), "!" * 4096]
+
+
+async def test_a_piece_found_sending_at_the_start_is_repeated_and_marked(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    sent = bench.api.fail("sendMessage", how="hang")
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("hello")
+        await bench.api.until(lambda: bool(bench.api.sent))
+        bench.copy_as_if_killed()
+        asyncio.get_running_loop().call_later(0.05, sent.released.set)
+
+    async with bench.running():
+        await bench.api.until(lambda: len(bench.api.sent) == 2)
+
+    assert bench.api.texts() == ["hello", f"hello{REPEAT_MARK}"]
+
+
+async def test_a_send_at_work_when_the_service_ends_is_not_repeated(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    held = bench.api.fail("sendMessage", how="hold")
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("hello")
+        await bench.api.until(lambda: bench.api.calls["sendMessage"] == 1)
+        asyncio.get_running_loop().call_later(0.05, held.released.set)
+
+    async with bench.running():
+        await bench.agent.until(lambda: len(bench.agent.subscribed) == 2)
+        await bench.agent.reply("next")
+        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
+
+    assert bench.api.texts() == ["hello", "next"]
+
+
+async def test_a_blocked_bot_is_said_and_its_replies_wait(bench: Bench) -> None:
+    bench.api.blocked.add(OWNER)
+    bench.api.chats.add(OWNER)
+    async with bench.running() as running:
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.clock.until_sleeping()
+        troubles = running.board.troubles()
+        bench.api.blocked.clear()
+        bench.clock.advance(60)
+        await bench.api.until(lambda: bool(bench.api.sent))
+
+        await bench.agent.reply("two")
+        await bench.api.until(lambda: len(bench.api.sent) == 2)
+
+        assert "unblock the bot" in troubles["owner_chat"].sentence
+        assert bench.api.texts() == ["one", "two"]
+        assert "owner_chat" not in running.board.troubles()
+
+
+async def test_typing_is_shown_again_and_again_while_a_turn_runs(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.begin_turn("t")
+        await bench.api.until(lambda: len(bench.api.actions) == 1)
+        await bench.clock.until_sleeping()
+        bench.clock.advance(5)
+        await bench.api.until(lambda: len(bench.api.actions) == 2)
+        await bench.agent.end_turn("t")
+        await bench.agent.reply("done")
+        await bench.api.until(lambda: bool(bench.api.sent))
+        bench.clock.advance(5)
+        await bench.agent.reply("more")
+        await bench.api.until(lambda: len(bench.api.sent) == 2)
+
+        assert bench.api.actions == [(OWNER, "typing")] * 2
+
+
+async def test_what_was_said_while_the_gateway_was_away_is_shown_once(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.api.until(lambda: len(bench.api.sent) == 1)
+    await bench.agent.reply("two")
+
+    async with bench.running():
+        await bench.api.until(lambda: len(bench.api.sent) == 2)
+
+    assert bench.api.texts() == ["one", "two"]
+    assert (bench.agent.subscribed[1].stream, bench.agent.subscribed[1].after) == ("stream-1", 1)
+
+
+async def test_the_first_subscription_begins_at_the_end(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    await bench.agent.reply("long ago")
+
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("now")
+        await bench.api.until(lambda: bool(bench.api.sent))
+
+    assert bench.api.texts() == ["now"]
+
+
+async def test_events_that_are_gone_are_said_to_be_missed(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.api.until(lambda: len(bench.api.sent) == 1)
+    for text in ("gone", "gone too", "kept"):
+        await bench.agent.reply(text)
+    bench.agent.oldest = 4
+    del bench.agent.events[:3]
+
+    async with bench.running(), bench.time_flies():
+        await bench.api.until(lambda: len(bench.api.sent) == 3)
+
+    assert bench.api.texts() == ["one", MISSED, "kept"]
+
+
+async def test_a_restored_store_of_the_agent_is_followed_from_its_end(bench: Bench) -> None:
+    """Else three months of replies would come again."""
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.api.until(lambda: len(bench.api.sent) == 1)
+    bench.agent.stream = "stream-2"
+    await bench.agent.reply("old")
+
+    async with bench.running(), bench.time_flies():
+        await bench.agent.until(lambda: len(bench.agent.subscribed) == 2)
+        await bench.agent.reply("new")
+        await bench.api.until(lambda: len(bench.api.sent) == 3)
+
+    assert bench.api.texts() == ["one", ANOTHER_STORE, "new"]
+
+
+async def test_a_chat_that_is_never_opened_is_not_flooded_when_it_is(bench: Bench) -> None:
+    async with bench.running() as running, bench.time_flies():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        for number in range(60):
+            await bench.agent.reply(f"reply {number}")
+        await bench.agent.reply("last")
+        await bench.api.until(lambda: running.store.read(lambda db: piece_store.given_up(db, START)) == 11)
+        bench.api.chats.add(OWNER)
+        await bench.api.until(lambda: bench.api.texts()[-1:] == ["last"])
+
+    assert len(bench.api.sent) == 50
