@@ -11,12 +11,14 @@ from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 
 from onechat_agent.domain.delivery import TurnId
+from onechat_agent.domain.usage import Purpose
 from onechat_agent.events import Events
 from onechat_agent.model.failures import Unreachable
 from onechat_agent.model.items import Item, ModelAnswer, ModelRequest
 from onechat_agent.model.retry import delay_s
 from onechat_agent.seat import Seat
 from onechat_agent.telling import UNREACHABLE_AFTER_S, Telling
+from onechat_agent.usage_book import UsageBook
 
 log = logs.get("onechat.agent")
 
@@ -36,12 +38,14 @@ class Asking:
         self,
         model: Model,
         events: Events,
+        usage: UsageBook,
         clock: Clock,
         rng: random.Random,
         telling: Telling,
     ) -> None:
         self._model = model
         self._events = events
+        self._usage = usage
         self._clock = clock
         self._rng = rng
         self._telling = telling
@@ -63,6 +67,7 @@ class Asking:
                 answer = await self._model.respond(seat.request(items), on_text)
             except Unreachable as failure:
                 self._events.void_text(seat.id, turn, step, seat.audience)
+                await self._usage.record_alone(seat.id, seat.model, Purpose.TURN, failure.usage)
                 pause_s = delay_s(attempt, retry_after_s=failure.retry_after_s, rng=self._rng)
                 log.warning("model_unreachable", turn=turn, code=failure.code, pause_s=round(pause_s, 1))
                 if self._clock.monotonic() - began + pause_s >= UNREACHABLE_AFTER_S:

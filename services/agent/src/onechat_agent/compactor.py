@@ -13,7 +13,6 @@ from typing import Final
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
-from onechat_runtime.store import Store
 
 from onechat_agent import sentences
 from onechat_agent.adapters.memory import Lease, MemoryClient, Piece
@@ -21,7 +20,7 @@ from onechat_agent.asking import Model
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Purpose
 from onechat_agent.model.failures import ModelFailure
-from onechat_agent.model.items import Item, ReplyItem, ToolChoice, UserItem
+from onechat_agent.model.items import Item, ReplyItem, TokenUsage, ToolChoice, UserItem
 from onechat_agent.patience import Patience
 from onechat_agent.prompts import compaction, rendering
 from onechat_agent.seat import Seat
@@ -56,7 +55,6 @@ class Compactor:
         model: Model,
         builder: str,
         seats: Mapping[AgentId, Seat],
-        store: Store,
         usage: UsageBook,
         telling: Telling,
         patience: Patience,
@@ -68,7 +66,6 @@ class Compactor:
         self._model = model
         self._builder = builder
         self._seats = seats
-        self._store = store
         self._usage = usage
         self._telling = telling
         self._patience = patience
@@ -141,6 +138,7 @@ class Compactor:
             line = await self._line(seat, lease, piece)
         except ModelFailure as failure:
             content = not (failure.retriable or failure.lasting)
+            await self._record(seat, failure.usage)
             log.warning(
                 "compaction_failed", first=piece.first, count=piece.count, code=failure.code, content=content
             )
@@ -165,15 +163,7 @@ class Compactor:
                 seat.request(items, model=seat.compact_model, choice=ToolChoice.NONE), lambda *_: None
             )
             self._telling.succeeded()
-            await self._store.write(
-                lambda db: self._usage.record(
-                    db,
-                    seat.id,
-                    seat.compact_model,
-                    Purpose.COMPACTION,
-                    answer.usage,  # noqa: B023
-                )
-            )
+            await self._record(seat, answer.usage)
             choice = compaction.choose(answer.text)
             if choice is None:
                 return shortest
@@ -183,6 +173,9 @@ class Compactor:
                 return choice.line
             items += [ReplyItem(text=answer.text), UserItem(text=compaction.too_long_text(choice.line))]
         return shortest
+
+    async def _record(self, seat: Seat, tokens: TokenUsage) -> None:
+        await self._usage.record_alone(seat.id, seat.compact_model, Purpose.COMPACTION, tokens)
 
     async def _take(self, lease: Lease, piece: Piece, line: str) -> None:
         try:

@@ -17,6 +17,7 @@ from onechat_agent.domain.turn import Turn, TurnState
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
 from onechat_agent.model.failures import ModelFailure
+from onechat_agent.model.items import TokenUsage
 from onechat_agent.resume import read_back
 from onechat_agent.seat import Seat
 from onechat_agent.turn_store import TurnStore
@@ -66,7 +67,7 @@ class Ends:
         turn = await self._turn_with_its_deliveries()
         sentence = failure.sentence if failure else sentences.OWN_FAULT
         told = failure is None or not failure.lasting or self._means.telling.first_time(failure.code)
-        if failure is not None and failure.usage.input:
+        if failure is not None and failure.usage != TokenUsage():
             self._store.unwritten.used.append((self._seat.model, failure.usage))
         await self._store.end(turn.id, TurnState.FAILED, notice=sentence if told else None, reason=sentence)
 

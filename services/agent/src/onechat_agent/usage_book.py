@@ -48,6 +48,11 @@ class UsageBook:
             ),
         )
 
+    async def record_alone(self, agent: AgentId, model: str, purpose: Purpose, tokens: TokenUsage) -> None:
+        """Adds one call in a transaction of its own; one that used nothing is not counted."""
+        if tokens != TokenUsage():
+            await self._store.write(lambda db: self.record(db, agent, model, purpose, tokens))
+
     def today(self) -> str:
         """The user's day, YYYY-MM-DD."""
         return self._clock.now().astimezone(self._zone).date().isoformat()

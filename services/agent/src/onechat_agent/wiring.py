@@ -33,6 +33,7 @@ from onechat_agent.tools.shell import ShellTool
 from onechat_agent.tools.toolbox import Role, Toolbox
 
 DEMO_MODEL = "demo"
+_OURS = ("OPENAI_", "TELEGRAM_", "ONECHAT_")  # whose _FILE variables name files with secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,11 @@ async def model_at_hand(
 def fence(settings: AgentSettings) -> Fence:
     """What no tool may touch: every service's data, the tokens, .env, files that hold secrets."""
     closed = [settings.data, Path(".env"), settings.token_file, settings.callers_file]
-    closed += [Path(value) for name, value in os.environ.items() if name.endswith("_FILE") and value]
+    closed += [
+        Path(value)
+        for name, value in os.environ.items()
+        if value and name.startswith(_OURS) and name.endswith("_FILE")
+    ]
     return Fence(
         closed=tuple(path.absolute() for path in closed if path is not None),
         agent_folders=(settings.agents_folder.absolute(),),
@@ -153,6 +158,11 @@ def make_workdir(settings: AgentSettings, folder: AgentFolder) -> None:
         raise StartRefused(
             f"The working directory {workdir} cannot be made: {error.strerror}. Set ONECHAT_WORKDIR."
         ) from None
+    if fence(settings).refuses(workdir.resolve()):
+        raise StartRefused(
+            f"The working directory {workdir} lies in the services' data, which is closed to tools. "
+            "Set ONECHAT_WORKDIR to another folder."
+        )
 
 
 def _names(toolbox: Toolbox) -> Sequence[str]:

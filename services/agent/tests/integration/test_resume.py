@@ -1,0 +1,129 @@
+"""A turn that a restart interrupts: it goes on where it was, and nothing is asked, logged or run twice."""
+
+import asyncio
+from pathlib import Path
+
+from onechat.agent.v1 import event_pb2
+from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_REPLY
+
+from tests.fakes.agent_house import living
+from tests.fakes.memory_server import MemoryServer, new_message
+from tests.fakes.scripted_model import Answer, Purpose, ScriptedModel, call
+
+RESUMED = event_pb2.TurnChange.STATE_RESUMED
+
+
+async def test_a_turn_goes_on_with_the_same_bytes_before_its_first_answer(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("hello")
+        await gate.reached()
+    model.say("late, but here")
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert await house.lines() == ["user: hello", "reply: late, but here"]
+        first, second = (record.body for record in model.requests(Purpose.TURN))
+        assert first["input"] == second["input"]
+        assert RESUMED in [e.turn_change.state for e in house.seen.events("turn_change")]
+
+
+async def test_a_reading_call_without_a_result_runs_again_and_its_step_is_not_asked_again(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    model.say(Answer(text="Let me see.", calls=(call("shell", command="sleep 600"), call("date", id=0))))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("look")
+        await house.memory_holds(4)  # the message, the text and both calls
+        await house.memory_holds(5)  # the date's result
+    model.say("I have seen it.")
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        lines = await house.lines()
+        assert lines[:2] == ["user: look", "reply: Let me see."]
+        assert sorted(line for line in lines if line.startswith("echo:")) == [
+            "echo: dated 0",
+            "echo: interrupted, not known whether it ran",
+        ]
+        assert lines[-1] == "reply: I have seen it."
+        assert len(model.requests(Purpose.TURN)) == 2
+        last = model.requests(Purpose.TURN)[-1].body["input"]
+        outputs = {item["call_id"][-1]: item["output"] for item in last if "output" in item}
+        assert outputs["1"] == "interrupted, not known whether it ran"
+        assert outputs["2"].startswith("message 0") or "2026" in outputs["2"], "the pointer is followed again"
+        assert model.refusals() == []
+
+
+async def test_a_reply_that_was_logged_is_not_asked_for_again(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Killed between the reply's append and the turn's end: only the end is missing."""
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("hello")
+        await gate.reached()
+        log, turn = house.seat.id, house.seen.events("turn_change")[0].turn
+    reply = new_message(f"t:{turn}:1", "the reply", kind=MESSAGE_KIND_REPLY, turn=turn, step=1)
+    await memory.append(reply, log=log)
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert house.seen.replies() == ["the reply"]
+        assert await house.lines() == ["user: hello", "reply: the reply"]
+        assert len(model.requests(Purpose.TURN)) == 1
+
+
+async def test_a_turn_that_never_gets_further_is_given_up_with_one_line(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    key = ""
+    for start in range(7):
+        gate = model.hold(answer=Answer(text="never sent"))
+        async with living(tmp_path, memory, model, after=0) as house:
+            key = key or await house.deliver("this breaks you")
+            ended = asyncio.ensure_future(house.ended(key))
+            reached = asyncio.ensure_future(gate.reached())
+            await asyncio.wait({ended, reached}, return_when=asyncio.FIRST_COMPLETED)
+            reached.cancel()
+            ended.cancel()
+            model.clear()
+            if ended.done() and not ended.cancelled():
+                break
+        assert start < 6
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+        assert len(house.seen.replies()) == 1
+        assert "gave this task up" in house.seen.replies()[0]
+        assert (await house.lines())[0] == "user: this breaks you"
+
+
+async def test_what_joined_a_turn_is_logged_after_the_results_also_through_a_restart(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    first_gate = model.hold(answer=Answer(calls=(call("date", id=0),)))
+    second_gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        await house.deliver("one")
+        await first_gate.reached()
+        key = await house.deliver("two")
+        first_gate.open()
+        await second_gate.reached()
+    model.say("both")
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert [line.split(" ")[0] for line in await house.lines()] == [
+            "user:",
+            "tool:",
+            "echo:",
+            "user:",
+            "reply:",
+        ]
