@@ -72,7 +72,7 @@ class ChatAgent(AgentServicer):
             for response in kept:
                 yield response
             while True:
-                while at < len(self._heard):
+                while at < len(self._heard) and self._cuts == cuts:
                     at += 1
                     yield self._heard[at - 1]
                 async with self._changed:

@@ -76,6 +76,7 @@ class Conversation:
         self.transcript = Transcript()
         self.name = ""  #: the root's; empty before it is known
         self.connected = False
+        self.tried = False  #: the service was reached or missed at least once
 
     @property
     def unsent(self) -> int:
@@ -159,7 +160,7 @@ class Conversation:
     async def _opened(self) -> None:
         self._opened_at = self._clock.now()
         self.transcript.reopened(same_stream=True)
-        self.connected = True
+        self.connected = self.tried = True
         if self._said_away:
             self._said_away = False
             self._remark("back")
@@ -188,7 +189,7 @@ class Conversation:
         self._header_due = False
 
     def _away(self, error: RemoteError | None) -> None:
-        self.connected = False
+        self.connected, self.tried = False, True
         if not self._said_away:
             self._said_away = True
             self._remark(_why(error))

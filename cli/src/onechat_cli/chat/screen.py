@@ -184,7 +184,7 @@ class Screen:
             return ""
         waiting = f" · {conversation.unsent} to be sent" if conversation.unsent else ""
         if not conversation.connected:
-            return f"  away, trying again{waiting}"
+            return f"  {'away, trying again' if conversation.tried else 'connecting'}{waiting}"
         name = conversation.name or "the agent"
         doing = "at work · Ctrl-C stops" if conversation.transcript.busy else "ready"
         return f"  {name} · {doing}{waiting}"

@@ -42,11 +42,12 @@ class Streamed:
         return self._print_to(len(self.received))
 
     def cut_live(self, most: int) -> list[str]:
-        """Where a line without end is longer than `most`, its beginning up to a space, to be printed now."""
-        if len(self.received) - self.printed <= most:
-            return []
-        space = self.received.rfind(" ", self.printed, self.printed + most)
-        return self._print_to(space + 1 if space > self.printed else self.printed + most)
+        """Of a line without end that is longer than `most`, pieces up to a space, to be printed now."""
+        pieces: list[str] = []
+        while len(self.received) - self.printed > most:
+            space = self.received.rfind(" ", self.printed, self.printed + most)
+            pieces += self._print_to(space + 1 if space > self.printed else self.printed + most)
+        return pieces
 
     def finish(self, whole: str) -> list[str] | None:
         """What is left to print when the answer turned out to be `whole`; None when it is another text."""

@@ -1,0 +1,270 @@
+"""A chat and its agent service: what is typed arrives once, what happens is shown, whoever goes away."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import grpc
+import pytest
+from onechat.agent.v1 import event_pb2
+from onechat_cli.adapters.agent import AgentClient
+from onechat_cli.chat.conversation import Conversation
+from onechat_cli.chat.kept import Kept
+from onechat_cli.domain.transcript import Kind
+from onechat_runtime.clock import SystemClock
+
+from tests.fakes.agent_servicer import agent_serving
+from tests.fakes.loopback import TOKENS
+
+
+class ImpatientClock(SystemClock):
+    """The machine's clock for one who waits only a moment, so that tries follow at once."""
+
+    async def sleep(self, seconds):
+        await super().sleep(seconds / 100)
+
+
+class RecordedView:
+    """Keeps what would be printed."""
+
+    def __init__(self):
+        self.lines = []
+        self.left = False
+        self._changed = asyncio.Event()
+
+    def show(self, lines):
+        self.lines += lines
+        self._changed.set()
+
+    def refresh(self):
+        self._changed.set()
+
+    def leave(self):
+        self.left = True
+
+    def texts(self, *kinds):
+        return [line.text for line in self.lines if not kinds or line.kind in kinds]
+
+    async def until(self, condition, within_s=10.0):
+        async with asyncio.timeout(within_s):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+@asynccontextmanager
+async def chatting(address, data, view=None):
+    """A chat that runs; its view."""
+    view = view or RecordedView()
+    numbers = count()
+    async with AgentClient.connect(address, TOKENS["operator"]) as client:
+        chat = Conversation(
+            client,
+            Kept(data),
+            view,
+            clock=ImpatientClock(),
+            new_key=lambda: f"cli:{data.name}{next(numbers)}",
+        )
+        running = asyncio.create_task(chat.run())
+        try:
+            yield chat, view
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def until_open(chat, view):
+    await view.until(lambda: chat.connected and chat.name != "")
+
+
+async def test_a_message_gets_its_streamed_answer_once(agent, service, tmp_path):
+    agent.on_delivery = lambda delivery: agent.answer(delivery.key, f"You said {delivery.text}\nBye")
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("hello\n")
+        await view.until(lambda: "Bye" in view.texts() and not chat.transcript.busy)
+
+        assert view.texts() == ["hello", "You said hello", "Bye"]
+    (delivery,) = agent.deliveries.values()
+    assert delivery.backed
+    assert delivery.wakes_root
+    assert delivery.to == "root"
+    assert delivery.time.ToDatetime(tzinfo=UTC) <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_message_whose_answer_is_lost_is_sent_again_under_its_key(agent, service, tmp_path, when):
+    """Killed after it was taken and before it said so: it must not be taken twice."""
+    agent.fail("Deliver", when=when, times=7, code=grpc.StatusCode.RESOURCE_EXHAUSTED)
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("once")
+        await view.until(lambda: chat.unsent == 0)
+
+    assert agent.texts() == ["once"]
+    assert agent.calls["Deliver"] == 8
+
+
+async def test_what_is_typed_while_the_agent_is_away_is_sent_when_it_is_back(agent, tmp_path):
+    async with agent_serving(agent) as loopback:
+        address = loopback.address
+    async with chatting(address, tmp_path) as (chat, view):
+        await view.until(lambda: any("away" in text for text in view.texts(Kind.REMARK)))
+
+        chat.say("one")
+        chat.say("two")
+        async with agent_serving(agent, address=address):
+            await view.until(lambda: chat.unsent == 0 and chat.connected)
+
+    assert agent.texts() == ["one", "two"]
+    assert view.texts(Kind.REMARK)[-1] == "back"
+
+
+async def test_what_was_typed_and_not_sent_is_sent_by_the_next_chat(agent, tmp_path):
+    """Leave and come back without loss."""
+    async with agent_serving(agent) as loopback:
+        address = loopback.address
+    async with chatting(address, tmp_path) as (chat, _):
+        chat.say("kept")
+
+    async with agent_serving(agent, address=address), chatting(address, tmp_path) as (chat, view):
+        await view.until(lambda: chat.unsent == 0)
+
+    assert agent.texts() == ["kept"]
+    assert "kept" in view.texts(Kind.USER)
+
+
+async def test_a_cut_stream_goes_on_at_its_place(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        await agent.notice("one")
+        await view.until(lambda: "one" in view.texts())
+
+        await agent.cut()
+        await agent.notice("two")
+        await view.until(lambda: "two" in view.texts())
+
+    assert view.texts(Kind.NOTICE) == ["one", "two"]
+    assert agent.subscribed[-1].after == 1
+    assert agent.subscribed[-1].stream == "stream-1"
+
+
+async def test_the_next_chat_shows_what_was_missed_and_nothing_else(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        await agent.notice("seen")
+        await view.until(lambda: "seen" in view.texts())
+    await agent.tell(notice=event_pb2.Notice(text="missed"), time=datetime.now(UTC) - timedelta(minutes=5))
+
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await view.until(lambda: "missed" in view.texts())
+
+    assert view.texts(Kind.NOTICE) == ["missed"]
+    assert view.texts(Kind.REMARK)[0].startswith("since you were last here")
+
+
+async def test_the_first_chat_shows_the_last_few_exchanges(agent, service, tmp_path):
+    for number in range(60):
+        await agent.notice(f"n{number}")
+
+    async with chatting(service.address, tmp_path) as (_chat, view):
+        await view.until(lambda: "n59" in view.texts())
+
+    assert view.texts(Kind.NOTICE) == [f"n{number}" for number in range(20, 60)]
+
+
+async def test_events_that_are_kept_no_more_are_said_to_be_missing(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        await agent.notice("seen")
+        await view.until(lambda: "seen" in view.texts())
+    for number in range(5):
+        await agent.notice(f"n{number}")
+    agent.oldest = 4
+    agent.events = [event for event in agent.events if event.number >= 4]
+
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await view.until(lambda: "n4" in view.texts())
+
+    assert view.texts(Kind.NOTICE) == ["n2", "n3", "n4"]
+    assert "longer than events are kept" in view.texts(Kind.REMARK)[0]
+
+
+async def test_a_restored_store_is_told_and_shown_from_its_own_events(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        for number in range(5):
+            await agent.notice(f"old{number}")
+        await view.until(lambda: "old4" in view.texts())
+    agent.stream = "stream-2"
+    agent.events = agent.events[:2]
+
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await view.until(lambda: "old1" in view.texts())
+
+    assert "another store" in view.texts(Kind.REMARK)[0]
+
+
+async def test_a_command_is_answered_and_is_no_message(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("/usage")
+        await view.until(lambda: "did /usage" in view.texts(Kind.COMMAND))
+
+    assert agent.deliveries == {}
+
+
+async def test_what_begins_with_a_slash_and_is_no_command_is_a_message(agent, service, tmp_path):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("/etc/hosts is broken")
+        await view.until(lambda: chat.unsent == 0 and agent.texts() != [])
+
+    assert agent.texts() == ["/etc/hosts is broken"]
+    assert view.texts(Kind.USER) == ["/etc/hosts is broken"]
+
+
+async def test_stop_ends_what_began_before_it(agent, service, tmp_path):
+    async def stop():
+        await agent.over("turn", state="STATE_STOPPED")
+
+    agent.on_delivery = lambda delivery: agent.begin_turn()
+    agent.on_stop = stop
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        chat.say("work")
+        await view.until(lambda: bool(chat.transcript.working))
+
+        chat.stop()
+        await view.until(lambda: "stopped" in view.texts(Kind.REMARK))
+
+    (request,) = agent.stops
+    assert request.agent == ""
+    assert request.HasField("before_time")
+    assert request.request_id
+
+
+async def test_a_message_that_is_refused_is_told_and_not_tried_again(agent, service, tmp_path):
+    agent.fail("Deliver", code=grpc.StatusCode.INVALID_ARGUMENT, reason="DELIVERY_INVALID")
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("bad")
+        await view.until(lambda: chat.unsent == 0)
+
+    assert agent.calls["Deliver"] == 1
+    assert view.texts(Kind.REMARK)[-1].startswith("not accepted")
+    assert Kept(tmp_path).unsent() == []
+
+
+@pytest.mark.parametrize("word", ["/quit", " /exit "])
+async def test_quit_leaves(service, tmp_path, word):
+    async with chatting(service.address, tmp_path) as (chat, view):
+        chat.say(word)
+
+    assert view.left

@@ -1,0 +1,61 @@
+"""The command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from onechat_cli.arguments import parser
+
+COMMANDS = ("chat", "send", "up", "status", "usage", "tokens")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_each_command_shows_examples(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([command, "--help"])
+
+    assert ended.value.code == 0
+    assert f"examples:\n  onechat {command}" in capsys.readouterr().out.replace(
+        "ONECHAT_DATA=/srv/onechat ", ""
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        ["nonsense"],
+        ["send"],
+        ["send", "--timeout", "0", "hi"],
+        ["send", "--timeout", "nan", "hi"],
+        ["usage", "--since", "yesterday"],
+        ["tokens", "/x", "--owner", "agent"],
+    ],
+)
+def test_bad_usage_ends_with_2_and_nothing_on_stdout(line, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(line)
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_help_loads_nothing_that_it_does_not_need():
+    """`onechat --help` answers at once; gRPC and the terminal library take a second."""
+    code = (
+        "import sys\nfrom onechat_cli.__main__ import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print('loaded', {'grpc', 'prompt_toolkit', 'asyncio', 'onechat_runtime'} & set(sys.modules))"
+    )
+
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.splitlines()[-1] == "loaded set()"
+
+
+def test_owners_are_read_with_their_group():
+    chosen = parser().parse_args(["tokens", "d", "--owner", "agent=5", "--owner", "callers=6:7"])
+
+    assert chosen.folder == Path("d")
+    assert chosen.owner == [("agent", 5, 5), ("callers", 6, 7)]
