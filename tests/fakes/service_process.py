@@ -28,6 +28,7 @@ class ServiceProcess:
     def __init__(self, process: subprocess.Popen[str], ready: dict[str, Any], data: Path) -> None:
         self._process = process
         self.address: str = ready["address"]
+        self.pid = process.pid
         self.pages: str = ready["pages"]
         self.data = data
 

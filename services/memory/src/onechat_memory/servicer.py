@@ -1,6 +1,6 @@
 """onechat.memory.v1.MemoryService: proto to domain to proto. No rule and no SQL lives here.
 
-Who may call what: ALLOW. How nouns translate: contract.py.
+Who may call what: ALLOW. How nouns translate: adapters/contract.py.
 """
 
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from onechat.memory.v1 import (
     upkeep_pb2,
 )
 
-from onechat_memory import contract
+from onechat_memory.adapters import contract
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
 from onechat_memory.domain.leases import OUT_MAX, LeaseId, LogId

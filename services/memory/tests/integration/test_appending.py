@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from grpc import StatusCode
-from onechat_memory import contract
+from onechat_memory.adapters import contract
 from onechat_memory.bells import WORK, Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.pieces import PIECE_MAX

@@ -1,1 +1,1 @@
-"""The outside things of the memory service: its store."""
+"""The outside things of the memory service: its store, and its contract."""
