@@ -57,7 +57,8 @@ class BotApi:
         self._token = token
         # A proxy of the environment is for the internet, not for a server on this machine.
         outside = urlsplit(base_url).hostname not in _LOOPBACK
-        certificates = httpx.create_ssl_context()  # once: it is slow to read and large
+        # Once, and only where it is used: it is slow to read and large.
+        certificates = httpx.create_ssl_context() if base_url.startswith("https:") else None
         self._requests = [
             _request(answer_s, outside, certificates) for answer_s in (POLL_S + ANSWER_S, ANSWER_S)
         ]
@@ -162,14 +163,14 @@ class BotApi:
         return NotReached(type(cause).__name__ if cause is not None else text)
 
 
-def _request(answer_s: float, outside: bool, certificates: SSLContext) -> HTTPXRequest:
+def _request(answer_s: float, outside: bool, certificates: SSLContext | None) -> HTTPXRequest:
     return HTTPXRequest(
         connection_pool_size=8,
         read_timeout=answer_s,
         write_timeout=ANSWER_S,
         connect_timeout=CONNECT_S,
         pool_timeout=CONNECT_S,
-        httpx_kwargs={"trust_env": outside, "verify": certificates},
+        httpx_kwargs={"trust_env": outside, "verify": certificates or False},
     )
 
 
