@@ -72,7 +72,7 @@ async def test_between_batches_each_view_starts_with_the_whole_view_before_it(me
     await memory.create("saw", chat_view=CHAT, compaction_view=COMPACTION)
     before, batches, sizes = await memory.view("saw"), 0, []
 
-    for number in range(120):
+    for number in range(90):
         await memory.append(f"{number} " + "word " * (number % 60), log="saw")
         await memory.build_all(log="saw")
         view = await memory.view("saw")
@@ -84,7 +84,7 @@ async def test_between_batches_each_view_starts_with_the_whole_view_before_it(me
         before = view
 
     stats = await memory.stats("saw")
-    assert batches == stats.batches >= 4
+    assert batches == stats.batches >= 3
     assert CHAT.low_bytes < max(sizes) <= CHAT.high_bytes
     assert stats.view_bytes == before.bytes
     assert stats.view_lines == before.lines
@@ -95,7 +95,7 @@ async def test_between_batches_each_view_starts_with_the_whole_view_before_it(me
 async def run_script(memory, log, restart=None):
     """Appends and builds in a fixed order; `restart` gives a new server over the same files now and then."""
     dice = random.Random(7)
-    for number in range(150):
+    for number in range(100):
         words = dice.randrange(1, 200)
         await memory.append(new_message(f"m{number}", f"{number}: " + "word " * words), log=log)
         if number % 30 > 12:  # some stretches are built late, so that batches are owed
@@ -105,7 +105,7 @@ async def run_script(memory, log, restart=None):
                     await memory.complete(f"{piece.first_id}+{piece.count}", line[:500], log=leased.log_id)
         if number % 7 == 3:
             await memory.view(log)
-        if restart and number % 10 == 9:
+        if restart and number % 15 == 14:
             memory = await restart()
     return memory
 
@@ -130,7 +130,7 @@ async def test_a_view_that_was_saved_goes_on_like_one_that_was_never_closed(open
         again_stats = await twin.stats()
 
     assert again == live
-    assert live_stats.batches > 2
+    assert live_stats.batches > 1
     again_stats.log.create_time.CopyFrom(live_stats.log.create_time)
     assert again_stats == live_stats
     assert tiles(again)

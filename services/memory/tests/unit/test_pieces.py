@@ -57,7 +57,7 @@ def test_a_long_text_of_the_real_size_is_cut_by_its_lines():
     assert all(piece.endswith("\n") and len(piece) > PIECE_MAX * 4 // 5 for piece in made[:-1])
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=100)
+@settings(deadline=None, derandomize=True, database=None, max_examples=60)
 @given(
     st.text(st.sampled_from("ab \n\r\u0301\u200d🇮🇹👩🏽é"), max_size=200),
     st.integers(min_value=5, max_value=20),
