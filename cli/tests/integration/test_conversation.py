@@ -120,7 +120,7 @@ async def test_what_is_typed_while_the_agent_is_away_is_sent_when_it_is_back(age
             await view.until(lambda: chat.unsent == 0 and chat.connected)
 
     assert agent.texts() == ["one", "two"]
-    assert view.texts(Kind.REMARK)[-1] == "back"
+    assert "back" in view.texts(Kind.REMARK)
 
 
 async def test_what_was_typed_and_not_sent_is_sent_by_the_next_chat(agent, tmp_path):

@@ -146,13 +146,25 @@ def test_the_void_of_another_step_changes_nothing(teller):
 
 def test_a_tool_call_is_one_line_with_its_outcome(teller):
     teller.event(Acted(call="c", summary="shell: ls", ended=False))
-    at_work = dict(teller.transcript.calls)
+    at_work = teller.transcript.calls.at_work
 
-    teller.event(Acted(call="c", summary="shell: ls", ended=True, outcome="3 lines"))
+    teller.event(Acted(call="c", summary="shell: ls", ended=True, outcome="failed"))
 
-    assert list(at_work.values()) == ["shell: ls"]
-    assert teller.texts(Kind.ACTIVITY) == ["shell: ls → 3 lines"]
-    assert teller.transcript.calls == {}
+    assert at_work == ["shell: ls"]
+    assert teller.texts(Kind.ACTIVITY) == ["shell: ls → failed"]
+    assert teller.transcript.calls.at_work == []
+
+
+@pytest.mark.parametrize(("outcome", "after"), [("done", []), ("failed", ["shell: ls → failed"])])
+def test_a_call_stands_before_the_text_that_follows_it(teller, outcome, after):
+    """The event of its end shares a commit with the next step's, so it comes behind that step's text."""
+    teller.event(Acted(call="c", summary="shell: ls", ended=False))
+    teller.text("Found\n", step=2)
+
+    teller.event(Acted(call="c", summary="shell: ls", ended=True, outcome=outcome))
+    teller.event(Replied(text="Found"))
+
+    assert [line.text for line in teller.lines] == ["shell: ls", "Found", *after]
 
 
 def test_text_before_a_call_is_final_before_it(teller):
@@ -217,8 +229,8 @@ def test_a_stopped_turn_keeps_what_it_said(teller):
 
     teller.event(TurnChanged(state=TurnState.STOPPED))
 
-    assert [line.text for line in teller.lines] == ["half an ans", "stopped"]
-    assert teller.transcript.calls == {}
+    assert [line.text for line in teller.lines] == ["half an ans", "shell: sleep", "stopped"]
+    assert teller.transcript.calls.at_work == []
     assert not teller.transcript.working
 
 

@@ -179,9 +179,12 @@ class Conversation:
     def _gone(self, error: RemoteError) -> None:
         """The place is not there any more: say what is missing, and go on from what is there."""
         stream, oldest = error.metadata.get("stream", ""), error.metadata.get("oldest", "")
-        if self._place is not None and stream == self._place.stream and oldest.isdigit():
-            self._remark("you were away longer than events are kept: what came before this is not shown")
-            self._place = Place(stream=stream, number=int(oldest) - 1)
+        place = self._place
+        if place is not None and stream == place.stream and oldest.isdigit() and place.number < int(oldest):
+            if self._header_due:
+                self._remark("you were away longer than events are kept: what came before this is not shown")
+            # The place before the oldest event; the next try, where the service means that by the oldest.
+            self._place = Place(stream=stream, number=max(int(oldest) - 1, place.number + 1))
         else:
             self._remark("this is another store than last time, a new or a restored one; its last events:")
             self._place = None

@@ -176,7 +176,7 @@ class Screen:
             return []
         transcript, size = self._conversation.transcript, self._output.get_size()
         rows = max(size.rows - INPUT_ROWS - 2, 3)
-        return live_rows(transcript.live, list(transcript.calls.values()), size.columns, rows)
+        return live_rows(transcript.live, transcript.calls.at_work, size.columns, rows)
 
     def _status(self) -> str:
         conversation = self._conversation

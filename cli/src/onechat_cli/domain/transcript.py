@@ -29,6 +29,7 @@ from onechat_cli.domain.happening import (
 )
 from onechat_cli.domain.safe_text import harmless, one_line
 from onechat_cli.domain.streamed import Streamed
+from onechat_cli.domain.tool_calls import ToolCalls
 
 SUMMARY_MAX: Final = 160  # characters of a tool call's line
 LIVE_MAX: Final = 2_000  # characters of a line without end that still changes on the screen
@@ -63,7 +64,7 @@ class Transcript:
     root_id: str = ""  #: whose answers are shown as they come; empty: whoever's
     shown: int = 0  #: the newest event's number; older ones are not folded again
     working: dict[str, str] = field(default_factory=dict)  #: turns at work → the agent's id
-    calls: dict[str, str] = field(default_factory=dict)  #: tool calls at work → one line
+    calls: ToolCalls = field(default_factory=ToolCalls)
     mine: set[str] = field(default_factory=set)  #: keys that this client printed when they were typed
     awaited: set[str] = field(default_factory=set)  #: of them, those without an answer yet
     _commands: list[str] = field(default_factory=list)
@@ -101,7 +102,7 @@ class Transcript:
         if not same_stream:
             self.shown = 0
             self.working.clear()
-            self.calls.clear()
+            self.calls = ToolCalls()
             self._stream = None
 
     def fold(self, item: Item) -> list[Line]:
@@ -158,10 +159,9 @@ class Transcript:
             self.working[event.turn] = event.agent_id
             return []
         self.working.pop(event.turn, None)
-        for call in [call for call in self.calls if call.startswith(f"{event.turn}/")]:
-            del self.calls[call]
         self.awaited.difference_update(changed.answered)
         lines = self._break() if self._stream is not None and self._stream.turn == event.turn else []
+        lines += _activities(self.calls.over(event.turn))
         if changed.state is TurnState.STOPPED:
             return [*lines, *_lines(Kind.REMARK, self._named(event, changed.reason or "stopped"))]
         if changed.state is TurnState.FAILED and changed.reason:
@@ -176,37 +176,33 @@ class Transcript:
         return _lines(Kind.NOTICE, text)
 
     def _reply(self, event: Event, text: str) -> list[Line]:
-        stream, ended = self._stream, list[Line]()
+        stream, ended = self._stream, _activities(self.calls.behind(event.turn))
         if stream is not None and stream.turn == event.turn:
             self._stream = None
             begun = stream.begun
             left = stream.finish(text)
             if left is not None:
-                return _replies(left, first=not begun)
-            ended = _replies(stream.rest(), first=not begun)
+                return [*ended, *_replies(left, first=not begun)]
+            ended += _replies(stream.rest(), first=not begun)
         if not text.strip():
             return ended
         return [*ended, *_lines(Kind.REPLY, self._named(event, text.strip("\n")))]
 
     def _activity(self, event: Event, acted: Acted) -> list[Line]:
-        key = f"{event.turn}/{acted.call}"
         summary = self._named(event, one_line(acted.summary, SUMMARY_MAX))
+        lines = self._break()
         if not acted.ended:
-            self.calls[key] = summary
-            return self._break()
-        self.calls.pop(key, None)
-        outcome = one_line(acted.outcome, SUMMARY_MAX)
-        return [
-            *self._break(),
-            Line(kind=Kind.ACTIVITY, text=f"{summary} → {outcome}" if outcome else summary),
-        ]
+            self.calls.begin(event.turn, acted.call, summary)
+            return lines
+        said = self.calls.end(event.turn, acted.call, summary, one_line(acted.outcome, SUMMARY_MAX))
+        return lines if said is None else [*lines, Line(kind=Kind.ACTIVITY, text=said)]
 
     def _text(self, came: TextCame) -> list[Line]:
         if not self._is_root(came.agent_id):
             return []
         before: list[Line] = []
         if self._stream is None or (self._stream.turn, self._stream.step) != (came.turn, came.step):
-            before = self._break()
+            before = [*self._break(), *_activities(self.calls.behind(came.turn))]
             self._stream = Streamed(turn=came.turn, step=came.step)
         begun = self._stream.begun
         self._stream.take(came.offset, came.text)
@@ -245,6 +241,10 @@ def _replies(texts: Iterable[str], *, first: bool) -> list[Line]:
         Line(kind=Kind.REPLY, text=harmless(one), first=first and place == 0)
         for place, one in enumerate(texts)
     ]
+
+
+def _activities(texts: Iterable[str]) -> list[Line]:
+    return [Line(kind=Kind.ACTIVITY, text=text) for text in texts]
 
 
 def _outside(source: str, text: str) -> list[Line]:

@@ -40,6 +40,11 @@ async def services(
     they cannot start.
     """
     if _is_up(settings.data) or await listens(settings.agent_address):
+        if not settings.has_token:
+            raise StartRefused(
+                f"{settings.agent_address} is in use, and not by services of the data folder "
+                f"{settings.data}: stop what uses it, or set another ONECHAT_AGENT_ADDRESS."
+            )
         yield
         return
     starting()
