@@ -34,6 +34,7 @@ class ChatAgent(AgentServicer):
     stops: list[agent_service_pb2.StopTurnRequest] = field(default_factory=list)
     on_stop: Callable[[], Awaitable[None]] | None = None
     usage: list[usage_pb2.Usage] = field(default_factory=list)
+    memory_away: bool = False  #: the memory service does not answer
     usage_asked: list[str] = field(default_factory=list)  #: since which day
     listening: int = 0  #: subscribers that are here
     _heard: list[agent_service_pb2.SubscribeResponse] = field(default_factory=list)
@@ -91,6 +92,8 @@ class ChatAgent(AgentServicer):
         return agent_service_pb2.StopTurnResponse(stopped=["One"])
 
     async def GetAgent(self, request: Any, context: Any) -> agent_service_pb2.GetAgentResponse:
+        if self.memory_away:  # only memory knows how many messages there are
+            raise StreamCut
         agent = agent_service_pb2.Agent(agent_id=ROOT, name="One", role=agent_service_pb2.AGENT_ROLE_ROOT)
         return agent_service_pb2.GetAgentResponse(agent=agent, messages=2)
 

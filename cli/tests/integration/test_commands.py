@@ -27,6 +27,17 @@ async def test_send_prints_the_reply_and_nothing_else(agent, settings, capsys):
     assert capsys.readouterr() == ("It is nine.\nReally.\n", "")
 
 
+async def test_send_needs_no_memory_service_to_hand_over_its_message(agent, settings, capsys):
+    """The agent keeps the message, and answers when the memory is back."""
+    agent.memory_away = True
+    agent.on_delivery = lambda delivery: agent.answer(delivery.key, "Here I am.")
+
+    code = await send(settings, "hi", as_json=False, timeout_s=10)
+
+    assert code == Exit.OK
+    assert capsys.readouterr() == ("Here I am.\n", "")
+
+
 async def test_send_waits_for_the_answer_to_its_own_message(agent, settings, capsys):
     """Other clients' messages are answered meanwhile."""
 

@@ -63,9 +63,12 @@ class AgentClient:
                 yield heard
 
     async def root(self) -> tuple[str, str]:
-        """The root's id and name."""
-        response = await self._stub.GetAgent(agent_service_pb2.GetAgentRequest(), timeout=_READ_S)
-        return response.agent.agent_id, response.agent.name
+        """The root's id and name, which the agent service knows without any other service."""
+        listed = await self._stub.ListAgents(
+            agent_service_pb2.ListAgentsRequest(page_size=1_000), timeout=_READ_S
+        )
+        root = next(one for one in listed.agents if one.role == agent_service_pb2.AGENT_ROLE_ROOT)
+        return root.agent_id, root.name
 
     async def command(self, line: str, *, request_id: str, time: datetime) -> str:
         """The answer to a command line; RemoteError NOT_A_COMMAND for what is none."""
