@@ -1,4 +1,4 @@
-"""The crash table of docs/design/turns.md, row by row, with real processes: killed there, the end is the same.
+"""The crash table of docs/design/turns.md, row by row, with real processes: killed there, all ends the same.
 
 Each point ends one run of a service; it is started again and the message is answered as if nothing had been.
 """
@@ -63,7 +63,7 @@ class Scene:
         self._length = len(await self.chat.log())
 
     async def ends_at(self, service: str, point: Point, text: str = ASKED) -> End | None:
-        """What the message leaves behind where `service` is killed at `point`; None if that was not reached."""
+        """What the message leaves behind, `service` killed at `point`; None if that was not reached."""
         await self.services.stop(service)
         await self.services.start(service, point=point)
         rising = asyncio.ensure_future(self._rise(service))
