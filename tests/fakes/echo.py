@@ -12,7 +12,7 @@ import grpc
 import grpc.aio
 from google.protobuf import descriptor_pb2, descriptor_pool, wrappers_pb2
 from google.protobuf.wrappers_pb2 import StringValue
-from onechat_runtime.errors import ServiceError
+from onechat_runtime.errors import RemoteError, ServiceError
 from onechat_runtime.listening import Served
 from onechat_runtime.tokens import CALLERS, current_caller
 
@@ -66,7 +66,7 @@ class EchoServicer:
         self.release = asyncio.Event()
         self.finished = 0
 
-    ACTIONS: ClassVar = ("refuse", "busy", "break", "wait", "caller", "deadline", "flaky", "abort")
+    ACTIONS: ClassVar = ("refuse", "busy", "break", "wait", "caller", "deadline", "flaky", "abort", "away")
 
     async def _act(self, said: str, context: Any) -> str:
         self.heard.append(said)
@@ -78,6 +78,8 @@ class EchoServicer:
                 raise Busy(retry_after_s=7.5)
             case "break":
                 raise ValueError(SECRET_TEXT)
+            case "away":
+                raise RemoteError(grpc.StatusCode.UNAVAILABLE, SECRET_TEXT)
             case "abort":
                 await context.abort(grpc.StatusCode.OUT_OF_RANGE, "past the end")
             case "wait":

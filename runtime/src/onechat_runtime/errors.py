@@ -146,6 +146,12 @@ class Bug(ServiceError):
     code, reason = grpc.StatusCode.INTERNAL, "BUG"
 
 
+class NeighbourAway(ServiceError):
+    """Another service that this call needs does not answer now. Try again later."""
+
+    code, reason = grpc.StatusCode.UNAVAILABLE, "NEIGHBOUR_AWAY"
+
+
 class RemoteError(Exception):
     """What another service answered instead of a response, or that it did not answer.
 

@@ -1,7 +1,8 @@
 """The one door of a server: who calls, how long it may take, what errors become, what is logged and counted.
 
-Every rpc runs inside Gate's `_at_work`. A handler's ServiceError becomes its status; any other exception
-becomes INTERNAL without its text, with its stack in the log. Times are seconds. The other end: channels.py.
+Every rpc runs inside Gate's `_at_work`. A handler's ServiceError becomes its status, another service that is
+away becomes UNAVAILABLE; any other exception becomes INTERNAL without its text, with its stack in the log.
+Times are seconds. The other end: channels.py.
 """
 
 import asyncio
@@ -21,9 +22,12 @@ from onechat_runtime import logs
 from onechat_runtime.errors import (
     Bug,
     CallerNotAllowed,
+    NeighbourAway,
+    RemoteError,
     ServiceError,
     TokenMissing,
     TokenUnknown,
+    retriable,
 )
 from onechat_runtime.metrics import RPC_SECONDS, RPCS, RPCS_AT_WORK
 from onechat_runtime.tokens import HEADER, Callers, caller_at_work
@@ -126,8 +130,12 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         except ServiceError as error:
             await self._abort(context, outcome, error)
         except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, its text stays here
-            log.error("rpc_failed", rpc=rpc, stack=logs.stack_of(error))
-            await self._abort(context, outcome, Bug())
+            if isinstance(error, RemoteError) and retriable(error.code):
+                refusal: ServiceError = NeighbourAway(retry_after_s=error.retry_after_s)
+            else:
+                log.error("rpc_failed", rpc=rpc, stack=logs.stack_of(error))
+                refusal = Bug()
+            await self._abort(context, outcome, refusal)
         finally:
             RPCS_AT_WORK.dec()
             if not rule.quiet:

@@ -163,6 +163,16 @@ async def test_a_bug_is_internal_without_its_text_and_its_stack_is_logged(loopba
 
 
 @KINDS
+async def test_another_service_that_is_away_is_no_bug_of_this_one(loopback, kind, logged):
+    """Its caller tries again, and nobody looks for a fault where there is none."""
+    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "away"))
+
+    assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "NEIGHBOUR_AWAY")
+    assert SECRET_TEXT not in error.message
+    assert "rpc_failed" not in [line["event"] for line in logged()]
+
+
+@KINDS
 async def test_a_status_that_the_handler_set_itself_stays(loopback, kind):
     error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "abort"))
 
