@@ -1,10 +1,12 @@
 """Fixtures of the runtime's tests, and how they wait: for an event or a condition, with a deadline."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Migration, Store
@@ -14,6 +16,51 @@ from tests.fakes.clock import ManualClock
 CUPS = Migration(
     number=1, name="cups", sql="CREATE TABLE cups (number INTEGER PRIMARY KEY, tea TEXT) STRICT;"
 )
+
+
+class Disk(apsw.VFS):
+    """SQLite's own file system, until it is `full` or `broken`."""
+
+    def __init__(self, name):
+        super().__init__(name, "")
+        self.name = name
+        self.full = False
+        self.broken = False
+
+        self.syncs = 0  #: of write-ahead logs
+
+    def xOpen(self, name, flags):
+        return _File(self, name, flags)
+
+
+class Broken(apsw.IOError):
+    """What a disk that fails reports."""
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk, name, flags):
+        super().__init__("", name, flags)
+        self._disk = disk
+        self._is_log = str(name.filename() if isinstance(name, apsw.URIFilename) else name).endswith("-wal")
+
+    def xWrite(self, data, offset):
+        if self._disk.full:
+            raise apsw.FullError("no room left")
+        if self._disk.broken:
+            raise Broken("it fails")
+        super().xWrite(data, offset)
+
+    def xSync(self, flags):
+        if self._is_log:
+            self._disk.syncs += 1
+        super().xSync(flags)
+
+
+@pytest.fixture
+def disk():
+    made = Disk("disk-of-the-test")
+    yield made
+    made.unregister()
 
 
 @pytest.fixture
@@ -55,7 +102,7 @@ def until():
 
     async def wait(condition: Callable[[], bool], within_s: float = 10.0) -> None:
         async with asyncio.timeout(within_s):
-            while not condition():  # noqa: ASYNC110 - nothing announces it
+            while not condition():
                 await asyncio.sleep(0.005)
 
     return wait
@@ -76,7 +123,11 @@ async def program():
             str(folder / name),
             *args,
             cwd=cwd,
-            env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", **environ},
+            env={
+                "PYTHONPATH": os.pathsep.join((str(root), os.environ.get("PYTHONPATH", ""))),
+                "PATH": "/usr/bin:/bin",
+                **environ,
+            },
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )

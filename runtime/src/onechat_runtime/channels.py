@@ -181,11 +181,9 @@ class _Answer:
 
 
 async def _streamed(call: Any) -> AsyncIterator[Any]:
-    """The responses of `call` as they come; leaving early cancels it."""
+    """The responses of `call` as they come; RemoteError where it ends in an error."""
     try:
         async for response in call:
             yield response
     except grpc.aio.AioRpcError as error:
         raise RemoteError.of(error) from None
-    finally:
-        call.cancel()

@@ -115,6 +115,21 @@ async def test_what_was_put_outlives_a_restart(open_store, make_outbox, receiver
     assert _keys(receiver) == ["a"]
 
 
+async def test_a_put_is_seen_however_long_its_commit_takes(running, store, outbox, receiver, clock, until):
+    """A look before the commit sees nothing, and nobody would look again."""
+    loop = asyncio.get_running_loop()
+
+    def slow(db):
+        outbox.put(db, kind="cup", key="a", body=b"", now=clock.now())
+        for _ in range(5):  # the loop turns before this commits
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(5)
+
+    await store.write(slow)
+
+    await until(lambda: outbox.waiting() == 0)
+    assert _keys(receiver) == ["a"]
+
+
 async def test_a_put_that_is_undone_is_not_handed_over(running, store, outbox, receiver, put, clock, until):
     def spilt(db):
         outbox.put(db, kind="cup", key="spilt", body=b"", now=clock.now())

@@ -37,17 +37,19 @@ async def test_what_was_written_is_there_after_a_restart(open_store):
         assert store.read(_teas) == ["green"]
 
 
-async def test_jobs_that_wait_together_share_one_commit(store):
+async def test_jobs_that_wait_together_share_one_commit(open_store, disk):
     """An fsync each would be a tenth of the rate."""
-    held, holder = _hold_writer(store)
-    before = store.read(lambda db: db.execute("PRAGMA data_version").get)
-    writes = [asyncio.create_task(store.write(_add(str(i)))) for i in range(50)]
-    await asyncio.sleep(0)
-    held.set()
-    await asyncio.gather(holder, *writes)
+    async with open_store(vfs=disk.name) as store:
+        await store.write(_add("one alone"))
+        held, holder = _hold_writer(store)
+        writes = [asyncio.create_task(store.write(_add(str(i)))) for i in range(50)]
+        await asyncio.sleep(0)
+        before = disk.syncs
+        held.set()
+        await asyncio.gather(holder, *writes)
 
-    assert len(store.read(_teas)) == 50
-    assert store.read(lambda db: db.execute("PRAGMA data_version").get) == before + 1
+        assert len(store.read(_teas)) == 51
+        assert disk.syncs == before + 1
 
 
 async def test_jobs_run_in_the_order_in_which_they_came(store):
@@ -82,16 +84,18 @@ async def test_a_wrong_statement_is_its_callers_error_and_the_store_works_on(sto
 async def test_a_cancelled_caller_breaks_nothing_and_its_job_still_runs(store):
     held, holder = _hold_writer(store)
     impatient = asyncio.create_task(store.write(_add("late")))
+    patient = asyncio.create_task(store.write(_add("in time")))
     await asyncio.sleep(0)
 
     impatient.cancel()
     await asyncio.gather(impatient, return_exceptions=True)
     held.set()
-    await holder
-    await store.write(_add("after"))
+    async with asyncio.timeout(5):
+        await asyncio.gather(holder, patient)
+        await store.write(_add("after"))
 
     assert impatient.cancelled()
-    assert store.read(_teas) == ["late", "after"]
+    assert store.read(_teas) == ["late", "in time", "after"]
 
 
 async def test_closing_commits_what_was_taken(open_store):

@@ -12,43 +12,6 @@ from onechat_runtime.errors import StartRefused, StoreFull
 from onechat_runtime.store import Migration, Store
 
 
-class Disk(apsw.VFS):
-    """SQLite's own file system, until `full`."""
-
-    def __init__(self, name):
-        super().__init__(name, "")
-        self.name = name
-        self.full = False
-        self.broken = False
-
-    def xOpen(self, name, flags):
-        return _File(self, name, flags)
-
-
-class Broken(apsw.IOError):
-    """What a disk that fails reports."""
-
-
-class _File(apsw.VFSFile):
-    def __init__(self, disk, name, flags):
-        super().__init__("", name, flags)
-        self._disk = disk
-
-    def xWrite(self, data, offset):
-        if self._disk.full:
-            raise apsw.FullError("no room left")
-        if self._disk.broken:
-            raise Broken("it fails")
-        super().xWrite(data, offset)
-
-
-@pytest.fixture
-def disk():
-    made = Disk("disk-of-the-test")
-    yield made
-    made.unregister()
-
-
 def _add(tea):
     return lambda db: db.execute("INSERT INTO cups (tea) VALUES (?) RETURNING number", (tea,)).get
 

@@ -32,7 +32,7 @@ async def main() -> None:
     async with Store.open(STORE, component="kitchen", migrations=(CUPS,), clock=SystemClock()) as store:
         outbox = Outbox(store, SystemClock(), random.Random(1), {"cup": send}, settled)
         running = asyncio.create_task(outbox.run())
-        while outbox.waiting():  # noqa: ASYNC110 - the program ends when the outbox is empty
+        while outbox.waiting():
             await asyncio.sleep(0.01)
         running.cancel()
 
