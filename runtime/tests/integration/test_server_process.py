@@ -297,7 +297,7 @@ async def test_an_idle_service_is_small_and_sleeps(start_ready):
         await _value(EchoStub(channel).Echo(StringValue(value="hi"), timeout=5))
         process = psutil.Process(service.process.pid)
         before = process.cpu_times()
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.0)  # what is measured is a second of doing nothing
         after = process.cpu_times()
 
     spent = after.user + after.system - before.user - before.system
