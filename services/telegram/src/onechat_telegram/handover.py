@@ -17,11 +17,12 @@ from onechat_telegram.adapters.agent import Agent
 from onechat_telegram.adapters.bot_api import BotApi
 from onechat_telegram.domain.bot_errors import BotApiError
 from onechat_telegram.domain.commands import Start, command_of, given_at
-from onechat_telegram.domain.entities import Rendered
+from onechat_telegram.domain.entities import Entity, Rendered
 from onechat_telegram.domain.ids import ChatId, UserId, bot_of_update_key, key_for_message, private_chat_of
 from onechat_telegram.domain.outgoing import Message
 from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.updates import NotRead, PassedOver, Written, read_update
+from onechat_telegram.domain.utf16 import units
 from onechat_telegram.domain.wording import ALREADY_YOURS, WELCOME, for_agent, not_read
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
@@ -121,4 +122,7 @@ def _answer(chat: ChatId, text: str, *, pairs: bool = False) -> bytes:
 
 
 def _as_it_is(text: str) -> Rendered:
-    return Rendered(text=text, entities=())
+    """No Markdown; columns stand under one another only in letters of one width."""
+    shown = text.strip("\n")
+    columns = (Entity(type="pre", offset=0, length=units(shown)),) if "  " in shown.strip() else ()
+    return Rendered(text=shown, entities=columns)

@@ -1,7 +1,7 @@
 """What comes from Telegram: polled, kept with the next offset in one transaction, confirmed by the next poll.
 
 The inbox is the runtime's outbox, with the raw update as the body: handing it over is handover.py's.
-Messages wait in one lane, commands in another, so that /stop passes what waits.
+Messages, commands and what strangers write wait in a lane each, so that /stop passes what waits.
 """
 
 import json
@@ -103,14 +103,14 @@ class Inbox:
             self._reached("kept")
 
     def _keep(self, db: apsw.Connection, updates: Sequence[Mapping[str, Any]]) -> None:
-        now = self._clock.now()
+        now, owner = self._clock.now(), self._ownership.owner
         for place, update in enumerate(updates):
             self._outbox.put(
                 db,
                 kind=KIND,
                 key=key_for_update(self._api.bot, int(update["update_id"]), micros(now), place),
                 body=json.dumps(update).encode(),
-                lane=lane_of(update),
+                lane=lane_of(update, owner),
                 now=now,
             )
         # The last one's and not the highest: ids begin anew anywhere after a quiet week.

@@ -127,6 +127,16 @@ async def test_stop_passes_messages_that_wait(running: Running) -> None:
     held.released.set()
 
 
+async def test_an_answer_in_columns_is_shown_in_letters_of_one_width(running: Running) -> None:
+    running.api.say("/usage  of  columns")
+
+    await running.api.until(lambda: bool(running.api.sent))
+
+    [message] = running.api.sent
+    assert message["text"] == "did /usage  of  columns"
+    assert [entity["type"] for entity in message["entities"]] == ["pre"]
+
+
 async def test_a_line_that_only_looks_like_a_command_is_a_message(running: Running) -> None:
     running.api.say("/etc/passwd is a file")
 

@@ -44,7 +44,7 @@ def pieces(text: str, room: int = TEXT_MAX) -> tuple[Piece, ...]:
 
 
 @given(text=MARKDOWN | st.text(max_size=200), room=st.sampled_from([100, 300, TEXT_MAX]))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_every_piece_is_one_that_telegram_takes(text: str, room: int) -> None:
     for piece in pieces(text, room):
         assert units(piece.text) <= room
@@ -55,7 +55,7 @@ def test_every_piece_is_one_that_telegram_takes(text: str, room: int) -> None:
 
 
 @given(text=MARKDOWN, room=st.sampled_from([100, 300, TEXT_MAX]))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_no_word_of_a_text_is_lost_by_its_formatting(text: str, room: int) -> None:
     """A fence's language and a link's address go into entities; everything else is in the text."""
     shown = pieces(text, room)

@@ -38,7 +38,7 @@ PIECES_OF_MARKDOWN = st.lists(
 
 
 @given(text=PIECES_OF_MARKDOWN | st.text(max_size=300), limit=st.integers(64, 200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_every_part_fits_and_the_letters_come_out_in_order(text: str, limit: int) -> None:
     """What opens a block again is added, so letters may be more; none may be missing."""
     parts = list(split(text, limit))
@@ -50,7 +50,7 @@ def test_every_part_fits_and_the_letters_come_out_in_order(text: str, limit: int
 @given(
     text=st.text(alphabet=st.characters(exclude_characters="`~|", exclude_categories=["Cs"]), max_size=300)
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_a_text_without_blocks_loses_only_blanks(text: str) -> None:
     parts = list(split(text, 64))
 

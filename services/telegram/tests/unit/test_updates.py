@@ -9,6 +9,7 @@ from onechat_telegram.domain.ids import (
     BotId,
     ChatId,
     MessageId,
+    UserId,
     bot_of_token,
     bot_of_update_key,
     key_for_message,
@@ -125,10 +126,12 @@ def test_anything_else_is_passed_over(update: dict[str, Any]) -> None:
         ({"message": {"chat": 3}}, "message"),
         ("nonsense", "message"),
         (None, "message"),
+        (message(text="/stop", **{"from": {"id": 2}}), "stranger"),
+        (message(photo=[], **{"from": {"id": 2}}), "stranger"),
     ],
 )
-def test_only_commands_pass_what_waits(update: object, lane: str) -> None:
-    assert lane_of(update) == lane
+def test_commands_pass_what_waits_and_strangers_hold_up_nobody(update: object, lane: str) -> None:
+    assert lane_of(update, UserId(1)) == lane
 
 
 @pytest.mark.parametrize(

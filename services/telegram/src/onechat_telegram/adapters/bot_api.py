@@ -85,7 +85,7 @@ class BotApi:
     async def user_name(self) -> str:
         """The bot's user name, without "@"."""
         me = await self._call(self._api.do_api_request("getMe"))
-        return str(me["username"])
+        return str(me.get("username", "")) if isinstance(me, dict) else ""
 
     async def forget_webhook(self) -> None:
         """End a webhook that another program set, else polls are refused; updates stay."""
@@ -103,7 +103,9 @@ class BotApi:
         fields = {"timeout": wait_s, "limit": UPDATES_MAX, "allowed_updates": list(POLLED_FOR)}
         if offset:
             fields["offset"] = offset
-        found: list[Mapping[str, Any]] = await self._call(self._api.do_api_request("getUpdates", fields))
+        found = await self._call(self._api.do_api_request("getUpdates", fields))
+        if not isinstance(found, list) or not all(isinstance(one.get("update_id"), int) for one in found):
+            raise NotReached("an answer that is not Telegram's")
         return found
 
     async def send(self, chat: ChatId, message: Message) -> MessageId:

@@ -10,7 +10,7 @@ from telegramify_markdown import RenderConfig, convert
 from telegramify_markdown.entity import MessageEntity
 
 from onechat_telegram.adapters.literal_markdown import literal
-from onechat_telegram.domain.entities import Entity, Rendered, cleaned
+from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered, cleaned
 from onechat_telegram.domain.utf16 import units
 
 log = logs.get(__name__)
@@ -67,4 +67,8 @@ def _trimmed(text: str, entities: list[Entity]) -> Rendered:
         )
         for entity in entities
     ]
+    if (
+        len(moved) > 4 * ENTITIES_MAX
+    ):  # will be split whatever the cleaning leaves, and that takes their square
+        return Rendered(text=shown, entities=tuple(moved))
     return Rendered(text=shown, entities=cleaned(shown, moved))

@@ -101,12 +101,17 @@ def read_update(update: Mapping[str, Any]) -> Incoming:
     )
 
 
-def lane_of(update: object) -> str:
-    """The queue that `update` waits in: commands don't wait behind messages. Never raises."""
+def lane_of(update: object, owner: UserId | None) -> str:
+    """The queue that `update` waits in. Never raises.
+
+    Commands don't wait behind messages, and nothing of the owner's behind what others write.
+    """
     try:
         incoming = read_update(update) if isinstance(update, Mapping) else PassedOver()
     except (KeyError, TypeError, ValueError, AttributeError):
         return "message"
+    if owner is not None and not isinstance(incoming, PassedOver) and incoming.user != owner:
+        return "stranger"
     return "command" if isinstance(incoming, Written) and incoming.is_command else "message"
 
 
