@@ -1,0 +1,145 @@
+"""Logs of any length with a settled tree, made once by the memory service's own code and kept for later runs.
+
+Made logs lie in the folder for temporary files under a name that tells what is in them, and are copied for
+each use. Texts have the sizes of a chat with tools, lines those that a model writes; no model is asked. The
+log's id and label fit an agent service whose root has the id LOG.
+"""
+
+import asyncio
+import functools
+import hashlib
+import math
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import apsw
+from onechat_memory.__main__ import MIGRATIONS, NAME
+from onechat_memory.adapters.log_store import LogStore
+from onechat_memory.adapters.tree_store import TreeStore
+from onechat_memory.chat_log import ChatLog, Views
+from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.messages import Kind, NewLog, NewMessage, Shape, State
+from onechat_memory.domain.tree import leaf
+from onechat_memory.domain.view import CHAT, COMPACTION, View
+from onechat_runtime.clock import SystemClock
+from onechat_runtime.store import Store, migrations_in
+
+LOG: Final = LogId("benchmark")
+LABEL: Final = "One"  # the root's name, which the agent service asks for
+SEED: Final = 20260101
+MAKING: Final = 2  # raised when what is made changes
+AT_ONCE: Final = 64  # messages that come before their lines are built
+IN_COMMIT: Final = 2_048  # messages
+LINE_BYTES: Final = (250, 500)
+START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
+
+# Kind, its share, the median of its texts in bytes, the spread of their logarithm.
+_KINDS: Final = (
+    (Kind.USER, 0.2, 90, 0.9),
+    (Kind.REPLY, 0.25, 420, 0.8),
+    (Kind.TOOL, 0.22, 130, 0.6),
+    (Kind.ECHO, 0.22, 700, 1.3),
+    (Kind.WORK, 0.11, 260, 0.8),
+)
+_TEXT_MAX: Final = 12_000
+_NEW_LOG: Final = NewLog(
+    id=LOG, label=LABEL, shape=Shape.TREE, state=State.LIVE, chat=CHAT, compaction=COMPACTION
+)
+
+
+@contextmanager
+def data_with(messages: int) -> Iterator[Path]:
+    """A data folder of its own that holds a log of `messages`; removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="onechat-bench-") as folder:
+        data = Path(folder) / "data"
+        shutil.copytree(_made(messages), data)
+        yield data
+
+
+def _made(messages: int) -> Path:
+    """The kept data folder with a log of `messages`, made if it is not there."""
+    schema = "\n".join(one.sql for one in migrations_in(MIGRATIONS))
+    contents = hashlib.sha256(f"{MAKING} {SEED} {AT_ONCE} {schema}".encode()).hexdigest()[:12]
+    kept = Path(tempfile.gettempdir()) / f"onechat-bench-{os.getuid()}" / f"log-{messages}-{contents}"
+    if not kept.exists():
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="making-", dir=kept.parent) as folder:
+            beside = Path(folder) / "data"
+            beside.mkdir()
+            # A thread of its own: the caller's event loop is at work already.
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, _make(beside, messages)).result()
+            if not kept.exists():
+                beside.rename(kept)
+    return kept
+
+
+async def _make(data: Path, messages: int) -> None:
+    rng, clock = random.Random(SEED), SystemClock()
+    views = Views(revision=0, chat=View(CHAT), compaction=View(COMPACTION))
+    path, migrations = data / NAME / "store.db", migrations_in(MIGRATIONS)
+    async with Store.open(path, component=NAME, migrations=migrations, clock=clock) as store:
+        await store.write(lambda db: LogStore(db).create(_NEW_LOG, START))
+        for start in range(0, messages, IN_COMMIT):
+            ids = range(start, min(start + IN_COMMIT, messages))
+            await store.write(functools.partial(_grow, ids=ids, views=views, rng=rng))
+
+
+def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) -> None:
+    """Append the messages of `ids`, some at a time, and build all that can be built."""
+    logs = LogStore(db)
+    row = logs.log(LOG)
+    assert row is not None
+    tree = TreeStore(db, row.number)
+    chat = ChatLog(row, logs, tree, views, START)
+    for some in _some_at_once(ids):
+        chat.append([_message(number, rng) for number in some])
+        ready = [node for node in map(leaf, some) if tree.size(node) is None]
+        while ready:
+            for node in ready:
+                chat.complete(node, _text(rng.randint(*LINE_BYTES), rng), "benchmark")
+            ready = tree.ready_merges(AT_ONCE)
+    chat.fit()
+    logs.save(row)
+
+
+def _some_at_once(ids: range) -> Iterator[range]:
+    """`ids` in runs of AT_ONCE."""
+    for start in range(ids.start, ids.stop, AT_ONCE):
+        yield range(start, min(start + AT_ONCE, ids.stop))
+
+
+def _message(number: int, rng: random.Random) -> NewMessage:
+    (kind, _, median, spread) = rng.choices(_KINDS, [share for _, share, _, _ in _KINDS])[0]
+    size = min(round(rng.lognormvariate(math.log(median), spread)), _TEXT_MAX)
+    return NewMessage(
+        key=f"benchmark:{number}",
+        kind=kind,
+        text=_text(max(size, 4), rng),
+        time=START + timedelta(minutes=number),
+        zone="Europe/Rome",
+        source="user" if kind is Kind.USER else "",
+        turn=f"turn-{number // 8}",
+        step=number % 8,
+        call="",
+        images=(),
+    )
+
+
+def _text(size: int, rng: random.Random) -> str:
+    """Words of `size` bytes together, or one less."""
+    return " ".join(rng.choices(_words(), k=size // 2 + 1))[:size].strip()
+
+
+@functools.cache
+def _words() -> tuple[str, ...]:
+    rng = random.Random(SEED)
+    return tuple("".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(1_000))

@@ -1,0 +1,33 @@
+"""How much a run measures: the whole of it, or just enough to see that each benchmark works."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The sizes of one run. Times are seconds."""
+
+    rounds: int  #: of which each figure is the median
+    small_log: int  #: messages of the log that the large one is compared with
+    large_log: int
+    calls: int  #: of one kind, of which a round's figure is the median
+    turns: int  #: in a round
+    rate_s: float  #: how long calls are counted
+    settle_s: float  #: from the last start until idleness is measured
+    idle_s: float  #: how long it is measured
+
+
+FULL: Final = Scale(
+    rounds=5,
+    small_log=1_000,
+    large_log=100_000,
+    calls=200,
+    turns=30,
+    rate_s=2.0,
+    settle_s=10.0,
+    idle_s=10.0,
+)
+SMOKE: Final = Scale(
+    rounds=1, small_log=20, large_log=60, calls=5, turns=2, rate_s=0.1, settle_s=0.1, idle_s=0.2
+)
