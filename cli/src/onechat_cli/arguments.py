@@ -128,7 +128,7 @@ def _usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--since",
         type=_day,
         metavar="DAY",
-        default="",
+        default=None,
         help="the first day, YYYY-MM-DD (default: 30 days ago)",
     )
     usage.add_argument("--json", action="store_true", help="print it as JSON")

@@ -48,14 +48,14 @@ async def telegram_link(channel: grpc.aio.Channel) -> LinkReport:
 
 
 async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
-    """WhatsApp's link; a service that does not serve it yet says so in its own sentence."""
+    """WhatsApp's link; a service that does not serve this yet says more in its remarks."""
     stub: Any = whatsapp_service_pb2_grpc.WhatsAppServiceStub(channel)
     try:
         status = await stub.GetStatus(whatsapp_service_pb2.GetStatusRequest(), timeout=_READ_S)
     except RemoteError as error:
         if error.code is not grpc.StatusCode.UNIMPLEMENTED:
             raise
-        return LinkReport(name="whatsapp", state="not served yet", lost=False, said=(error.message,))
+        return LinkReport(name="whatsapp", state="not set up", lost=False)
     said = [f"{status.batches} batches on their way in"] if status.batches else []
     if status.undecryptable:
         said.append(f"{status.undecryptable} messages could not be decrypted")

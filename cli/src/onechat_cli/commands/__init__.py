@@ -39,6 +39,6 @@ def run(chosen: argparse.Namespace) -> int:
         case "usage":
             from onechat_cli.commands.usage import usage
 
-            return asyncio.run(usage(settings, since=chosen.since, as_json=chosen.json))
+            return asyncio.run(usage(settings, since=chosen.since or "", as_json=chosen.json))
         case unknown:
             raise AssertionError(f"no command {unknown}")

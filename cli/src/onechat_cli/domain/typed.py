@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "/stop": "end the turn at work and its subagents",
     "/stop all": "end every turn at work",
     "/usage": "model calls and tokens",
+    "/agents": "who is there, and what each does",
     "/quit": "leave; what is at work goes on",
 }
 LEAVING: Final = frozenset({"/quit", "/exit"})
