@@ -168,8 +168,19 @@ class Store:
 
 
 def connect(path: Path, *, vfs: str | None = None, writes: bool) -> apsw.Connection:
-    """A connection to the store at `path`, which must exist; without `writes` it refuses to write."""
+    """A connection to the store at `path`, which must exist; without `writes` it refuses to write.
+
+    Raises StoreFull when there is no room for what SQLite keeps beside the store.
+    """
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    try:
+        _set_up(db, writes=writes)
+    except apsw.IOError as error:
+        raise seen_from_outside(error, db) from None
+    return db
+
+
+def _set_up(db: apsw.Connection, *, writes: bool) -> None:
     db.set_busy_timeout(BUSY_MS)
     # A misspelt column must be an error, not a string.
     db.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
@@ -178,11 +189,10 @@ def connect(path: Path, *, vfs: str | None = None, writes: bool) -> apsw.Connect
     db.execute("PRAGMA foreign_keys=ON")
     if not writes:
         db.execute("PRAGMA query_only=ON")
-        return db
+        return
     db.execute("PRAGMA journal_mode=WAL").fetchall()
     db.execute("PRAGMA synchronous=FULL")
     db.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}").fetchall()
-    return db
 
 
 def _interrupt(reading: set[apsw.Connection]) -> None:
@@ -250,6 +260,8 @@ def _opened(
         ) from None
     except apsw.BusyError:
         raise StartRefused(f"{path} is held by another program: close it, then start again.") from None
+    except StoreFull:
+        raise disk_full(path) from None
     except (apsw.FullError, apsw.IOError) as error:
         if db is not None and isinstance(seen_from_outside(error, db), StoreFull):
             raise disk_full(path) from None

@@ -128,6 +128,19 @@ async def test_a_first_start_on_a_full_disk_says_so(open_store):
         assert store.read(_teas) == []
 
 
+async def test_a_start_without_room_for_what_stands_beside_the_store_says_so(open_store):
+    """SQLite's index of its log is 32 KiB at once; its errno is the connection's that was being made."""
+    async with open_store() as store:
+        await store.write(_add("before"))
+
+    with _files_no_longer_than(8_192), pytest.raises(StartRefused, match="is full: free some space"):
+        async with open_store():
+            pass
+
+    async with open_store() as store:
+        assert store.read(_teas) == ["before"]
+
+
 async def test_no_room_for_the_copy_before_a_migration_stops_the_start(open_store, cups, tmp_path):
     async with open_store(cups) as store:
         await store.write(_add("big" * 100_000))
