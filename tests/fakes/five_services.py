@@ -85,11 +85,11 @@ class Forks:
     def start(
         self, program: str, *, environ: Mapping[str, str], folder: Path, log: Path, **more: Any
     ) -> Forked:
-        """Fork `program`, one of the services or `demo`; `more`: arguments, point."""
+        """Fork `program`, one of the services or `demo`; `more`: arguments, point, file_limit."""
         number = next(self._numbers)
         own = {name: os.environ[name] for name in _FROM_HERE if name in os.environ} | dict(environ)
         paths = {"folder": str(folder), "log": str(log)}
-        fields = {"arguments": [], "point": None, **more}
+        fields = {"arguments": [], "point": None, "file_limit": None, **more}
         self.order({"start": number, "program": program, "environ": own, **paths, **fields})
         with self._changed:
             assert self._changed.wait_for(lambda: number in self._started, READY_S), "nothing was forked"
@@ -192,11 +192,19 @@ class FiveServices:
         assert await self._running[name].end() == 0, self.said(name)[-2000:]
         return time.monotonic() - began
 
-    async def refuse(self, name: str, **environ: str) -> tuple[int, list[str]]:
+    async def refuse(
+        self, name: str, file_limit: int | None = None, **environ: str
+    ) -> tuple[int | None, list[str]]:
         """Start `name` where it cannot work: its exit code and the lines that it said to people."""
         log = self.folder / f"{name}-refused.log"
         log.unlink(missing_ok=True)
-        process = self._forks.start(name, environ={**self.environ, **environ}, folder=self.folder, log=log)
+        process = self._forks.start(
+            name,
+            environ={**self.environ, **environ},
+            folder=self.folder,
+            log=log,
+            file_limit=file_limit,
+        )
         code = await process.end()
         said = log.read_text(encoding="utf-8").splitlines()
         return code, [line for line in said if not line.startswith("{")]

@@ -3,7 +3,7 @@
     python -m tests.fakes.five_services_forks
 
 Orders are JSON lines on standard input: {"start": N, "program", "arguments", "environ", "folder", "log",
-"point"} and {"signal": PID, "number"}. Answers are lines on standard output: {"ready": true},
+"point", "file_limit"} and {"signal": PID, "number"}. Answers are lines on standard output: {"ready": true},
 {"started": N, "pid"} and {"ended": PID, "code"}. All children end with it. Its parent: five_services.py.
 """
 
@@ -11,6 +11,7 @@ import ctypes
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -101,6 +102,8 @@ def _become(order: dict[str, Any]) -> NoReturn:
         os.environ.clear()
         os.environ.update(order["environ"])
         sys.argv = [order["program"], *order["arguments"]]
+        if order["file_limit"] is not None:  # bytes of any one file; to who writes, the disk is full
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"],) * 2)
         if order["point"] is not None:
             install(Point(**order["point"]))
         code = import_module(f"onechat_{order['program']}.__main__").main()
