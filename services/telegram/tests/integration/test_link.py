@@ -124,3 +124,13 @@ def test_without_a_token_the_service_is_idle_and_healthy(tmp_path: Path) -> None
         assert status == 200
         assert "Telegram is not set up" in json.dumps(page)
         assert service.stop() == 0
+
+
+def test_a_token_that_can_not_be_one_is_said_and_the_service_runs(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("TELEGRAM_TOKEN=nonsense\n")
+
+    with started("telegram", tmp_path) as service:
+        _, page = service.page("/healthz")
+
+    assert "Telegram refuses the bot's token" in page
+    assert "nonsense" not in page
