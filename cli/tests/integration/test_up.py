@@ -14,6 +14,8 @@ import psutil
 import pytest
 from onechat_cli.outcome import Exit
 
+from tests.fakes.free_ports import free_ports
+
 ROOT = Path(__file__).parents[3]
 NAMES = ("agent", "memory")
 STARTS_UP = """
@@ -30,22 +32,6 @@ except StartRefused as refused:
     code = _complain(str(refused), 2)
 sys.exit(code)
 """
-
-
-def free_ports(count):
-    """Ports that are free, and so are the ones 1,000 above them."""
-    found = []
-    for port in range(20_000 + os.getpid() % 9_000, 64_000, 7):
-        try:
-            for one in (port, port + 1000):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", one))
-        except OSError:
-            continue
-        found.append(port)
-        if len(found) == count:
-            return found
-    raise AssertionError("no free ports")
 
 
 class Up:

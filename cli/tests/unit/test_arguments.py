@@ -59,3 +59,9 @@ def test_owners_are_read_with_their_group():
 
     assert chosen.folder == Path("d")
     assert chosen.owner == [("agent", 5, 5), ("callers", 6, 7)]
+
+
+def test_every_command_runs_with_what_it_must_have_alone():
+    """A default that its own type refuses shows only when the flag is left out."""
+    for line in (["chat"], ["send", "hi"], ["up"], ["status"], ["usage"], ["tokens", "d"]):
+        assert parser().parse_args(line).command == line[0]

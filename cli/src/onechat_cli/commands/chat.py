@@ -40,9 +40,11 @@ async def _on_screen(agent: AgentClient, kept: Kept, clock: Clock) -> None:
     talking = asyncio.create_task(conversation.run())
     showing = asyncio.create_task(screen.run())
     try:
-        await asyncio.wait({talking, showing}, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({talking, showing}, return_when=asyncio.FIRST_COMPLETED)
         screen.leave()
         await showing
+        if talking in done:
+            talking.result()  # it ends by itself only when something broke
     finally:
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
@@ -77,7 +79,13 @@ async def _start_services(
             text = f"Starting {', '.join(awaited)} …" if awaited else ""
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
+    def waiting() -> None:
+        if live:
+            text = "Waiting for services that are just starting or ending …"
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
     def starting() -> None:
+        progress([])
         for remark in remarks(variables, data=settings.data, demo=demo):
             print(remark, file=sys.stderr)
         if not live:
@@ -94,6 +102,7 @@ async def _start_services(
             demo=demo,
             clock=clock,
             progress=progress,
+            waiting=waiting,
             starting=starting,
             ending=ending,
         )

@@ -12,6 +12,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.data_folder import claim_folder, unusable
 from onechat_runtime.errors import StartRefused
 
+from onechat_cli.adapters.health import serving
 from onechat_cli.config import CliSettings
 from onechat_cli.outcome import CommandFailed, Exit
 from onechat_cli.up.healthz import listens, until_serving_all
@@ -19,6 +20,8 @@ from onechat_cli.up.tethered import Child, start
 
 START_S: Final = 90.0  # a slow machine's first start; the chat opens then in any case
 END_S: Final = 12.0  # `up` gives its services ten
+SETTLE_S: Final = 20.0  # longer than services take to end
+_LOOK_S: Final = 0.1
 LOG_MAX: Final = 1_000_000  # bytes, of the log of `up` itself
 _WORDS_MAX: Final = 4_000
 
@@ -31,20 +34,17 @@ async def services(
     demo: bool,
     clock: Clock,
     progress: Callable[[list[str]], None],
+    waiting: Callable[[], None],
     starting: Callable[[], None],
     ending: Callable[[], None],
 ) -> AsyncIterator[None]:
     """While inside, the services run; those that ran before go on afterwards.
 
-    `progress` hears which services are still awaited, and at the very end of none. Raises StartRefused when
+    `progress` hears which services are still awaited, and that none are in the end. Raises StartRefused when
     they cannot start.
     """
-    if _is_up(settings.data) or await listens(settings.agent_address):
-        if not settings.has_token:
-            raise StartRefused(
-                f"{settings.agent_address} is in use, and not by services of the data folder "
-                f"{settings.data}: stop what uses it, or set another ONECHAT_AGENT_ADDRESS."
-            )
+    if await _run_already(settings, clock, waiting):
+        progress([])
         yield
         return
     starting()
@@ -62,6 +62,28 @@ async def services(
         progress([])
 
 
+async def _run_already(settings: CliSettings, clock: Clock, waiting: Callable[[], None]) -> bool:
+    """Whether the services run; those that are just starting or ending are waited for, which `waiting` hears."""
+    until = clock.monotonic() + SETTLE_S
+    while True:
+        held = _is_up(settings.data)
+        used = [address for address in settings.addresses.values() if await listens(address)]
+        if not held and not used:
+            return False
+        if settings.agent_address in used:
+            if not settings.has_token:
+                raise StartRefused(
+                    f"{settings.agent_address} is in use, and not by services of the data folder "
+                    f"{settings.data}: stop what uses it, or set another ONECHAT_AGENT_ADDRESS."
+                )
+            if await serving(settings.agent_address):
+                return True
+        if clock.monotonic() >= until:
+            return held
+        waiting()
+        await clock.sleep(_LOOK_S)
+
+
 async def _until_ready(
     child: Child,
     settings: CliSettings,
@@ -77,16 +99,16 @@ async def _until_ready(
         awaited.remove(name)
         progress(awaited)
 
-    serving = asyncio.create_task(until_serving_all(settings.addresses, clock, came))
+    coming = asyncio.create_task(until_serving_all(settings.addresses, clock, came))
     ending = asyncio.create_task(child.ended())
     try:
-        await asyncio.wait({serving, ending}, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({coming, ending}, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
         if ending.done():
             raise _refusal(ending.result(), log, begin)
     finally:
-        serving.cancel()
+        coming.cancel()
         ending.cancel()
-        await asyncio.gather(serving, ending, return_exceptions=True)
+        await asyncio.gather(coming, ending, return_exceptions=True)
 
 
 def _refusal(code: int, log: Path, begin: int) -> Exception:
