@@ -193,8 +193,12 @@ class RemoteError(Exception):
                 again = error_details_pb2.RetryInfo()
                 detail.Unpack(again)
                 retry_after_s = again.retry_delay.ToNanoseconds() / 1e9
+        code = error.code()
+        if code is grpc.StatusCode.CANCELLED:
+            # Nobody here cancelled, for that is a CancelledError: the server was ending and dropped the call.
+            code = grpc.StatusCode.UNAVAILABLE
         return cls(
-            error.code(),
+            code,
             error.details() or "",
             reason=reason,
             metadata=metadata,

@@ -84,6 +84,25 @@ async def test_a_deadline_that_passes_leaves_the_outcome_open(stub):
     assert not raised.value.outcome_known
 
 
+class _Dropping(EchoServicer):
+    """Does to each call what gRPC's server does to those that come while it ends."""
+
+    async def _act(self, said: str, context: grpc.aio.ServicerContext) -> str:
+        await context.abort(grpc.StatusCode.CANCELLED, "CANCELLED")
+        raise AssertionError("abort raises")
+
+
+@KINDS
+async def test_a_call_that_an_ending_server_drops_is_worth_another_try(kind):
+    """Else a neighbour's restart looks like a refusal, and what it was is given up."""
+    async with serving(echo_served(_Dropping())) as loopback:
+        with pytest.raises(RemoteError) as raised:
+            await CALLS[kind](EchoStub(loopback.channel("agent")), "hi")
+
+    assert raised.value.code is grpc.StatusCode.UNAVAILABLE
+    assert not raised.value.outcome_known
+
+
 async def test_a_service_that_is_away_is_unavailable(servicer, tmp_path):
     async with open_channel(f"unix:{tmp_path}/nobody", token="t", name="kitchen") as channel:
         with pytest.raises(RemoteError) as raised:
