@@ -40,7 +40,7 @@ from onechat_cli.domain.transcript import Kind, Line
 
 INPUT_ROWS = 10
 MENU_ROWS = 6
-_PLACEHOLDER = "write, Enter sends, Alt-Enter makes a new line, / shows commands"
+_PLACEHOLDER = "Enter sends · Alt-Enter: new line · / for commands"
 
 
 class Screen:

@@ -63,7 +63,7 @@ async def services(
 
 
 async def _run_already(settings: CliSettings, clock: Clock, waiting: Callable[[], None]) -> bool:
-    """Whether the services run; those that are just starting or ending are waited for, which `waiting` hears."""
+    """Whether the services run; those that just start or end are waited for, which `waiting` hears."""
     until = clock.monotonic() + SETTLE_S
     while True:
         held = _is_up(settings.data)
