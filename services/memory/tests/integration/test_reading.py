@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from grpc import StatusCode
+from onechat.memory.v1.log_pb2 import ViewLimits
 from onechat.memory.v1.memory_service_pb2 import GetMessageTimeRequest, ListLogsRequest
 from onechat_memory.domain.lines import PLACEHOLDER
 from onechat_memory.domain.pages import PAGE_MAX
@@ -101,6 +102,18 @@ async def test_a_view_comes_in_pages_too(memory):
 
     assert lines == whole
     assert page == 64
+
+
+async def test_a_line_that_has_merged_since_begins_the_page_that_it_is_in(memory):
+    """A page depends on nothing that is kept between two calls."""
+    await memory.create("small", chat_view=ViewLimits(high_bytes=300, low_bytes=150))
+    await memory.append(*["w" * 40] * 8, log="small")
+
+    found = await memory.zoom("0+0", log="small", page=5)
+
+    begins = found.lines[0]
+    assert begins.count > 1
+    assert begins.first_id < 5 < begins.first_id + begins.count
 
 
 async def test_a_page_that_is_not_there_is_refused(memory):

@@ -88,7 +88,7 @@ async def test_a_log_of_100000_messages_opens_within_a_second_and_gives_its_view
     async with open_memory() as memory:
         await memory.create()
         for block in range(400):
-            await memory.append(*[f"{block}:{n} " + "w" * (7 * n % 400) for n in range(250)])
+            await memory.append(*[f"{block}:{n} " + "w" * (7 * n % 80) for n in range(250)])
             if block % 4 == 3:
                 await memory.build_all(line="z" * 400)
         live = await memory.view()

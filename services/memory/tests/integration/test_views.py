@@ -137,18 +137,25 @@ async def test_a_view_that_was_saved_goes_on_like_one_that_was_never_closed(open
 
 
 async def test_an_owed_batch_goes_on_after_a_restart(open_memory):
+    """Also where it has come below the high limit, so that no new batch would begin."""
     async with open_memory() as memory:
         await memory.create(chat_view=CHAT, compaction_view=COMPACTION)
-        await memory.append(*[LONG] * 150)
-        assert (await memory.stats()).batch_owed
+        await memory.append(*["w" * 300] * 14)
+        for name in ("0+2", "2+2", "4+2"):
+            await memory.complete(name, "z" * 300)
+        half_way = await memory.view()
 
     async with open_memory() as memory:
-        assert (await memory.stats()).batch_owed
-        await memory.build_all(line="z" * 200)
+        owed = (await memory.stats()).batch_owed
+        await memory.build_all(line="z" * 300)
         view = await memory.view()
+        stats = await memory.stats()
 
+    assert CHAT.low_bytes < half_way.bytes <= CHAT.high_bytes
+    assert owed
     assert view.bytes <= CHAT.low_bytes
     assert tiles(view)
+    assert (stats.batches, stats.batch_owed) == (1, False)
 
 
 async def test_a_view_is_not_fitted_when_a_line_is_built_but_when_it_is_read(memory):
