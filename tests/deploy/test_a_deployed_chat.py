@@ -4,6 +4,7 @@ Nothing that was said may be lost, and nothing may stand in memory twice.
 """
 
 import json
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -99,7 +100,11 @@ def test_memory_killed_in_the_middle_of_a_turn_loses_nothing(deployment):
     assert "Schnurri" in deployment.send("what did I say about my cat?")
 
 
-def test_everything_that_was_said_is_there_once(deployment):
+def test_everything_that_was_said_is_there_once_in_containers_that_are_new(deployment):
+    """As after an update: the containers are made again, the volumes stay."""
+    deployment.compose("down")
+    deployment.up()
+
     said = Counter(said_by_the_user(deployment))
 
     expected = ["hello, my cat is called Schnurri", "run echo from the agent > made.txt"]
@@ -108,10 +113,25 @@ def test_everything_that_was_said_is_there_once(deployment):
     assert {text: said[text] for text in expected} == dict.fromkeys(expected, 1)
 
 
+def test_the_chat_reads_lines_where_there_is_no_terminal(deployment):
+    chat = deployment.command("exec", "-T", "agent", "onechat", "chat")
+
+    ended = subprocess.run(
+        chat,
+        cwd=deployment.folder,
+        input="hello again\n",
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "demo" in ended.stdout.lower()
+
+
 def test_status_says_that_all_is_well(deployment):
     """Telegram and WhatsApp that were never set up are nothing wrong."""
-    deployment.up()
-
     said = deployment.inside("agent", "onechat", "status")
 
     assert all(name in said for name in SERVICES)
