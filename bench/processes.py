@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import grpc.aio
+import psutil  # type: ignore[import-untyped]
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from onechat_runtime.channels import new_channel
 from onechat_runtime.tokens import ensure_tokens, read_token
@@ -31,6 +32,7 @@ class ServiceProcess:
     address: str
     pid: int
     serving_s: float  #: from its exec until a health check answered SERVING
+    cpu_s: float  #: processor time that it had taken by then
     channel: grpc.aio.Channel  #: with the operator's token; closed with the service
 
 
@@ -56,10 +58,14 @@ async def started(
         assert process.stderr is not None
         async with new_channel(ready["address"], token=read_token(data / "tokens" / "operator")) as channel:
             await _want_serving(channel, service)
-            serving_s = time.monotonic() - began
+            serving_s, cpu = time.monotonic() - began, psutil.Process(process.pid).cpu_times()
             reading = asyncio.create_task(_read_on(process.stderr))
             yield ServiceProcess(
-                address=ready["address"], pid=process.pid, serving_s=serving_s, channel=channel
+                address=ready["address"],
+                pid=process.pid,
+                serving_s=serving_s,
+                cpu_s=cpu.user + cpu.system,
+                channel=channel,
             )
     finally:
         await _end(process)
