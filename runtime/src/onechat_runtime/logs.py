@@ -11,7 +11,15 @@ from contextlib import suppress
 from typing import Any, Final
 
 import apsw
-import structlog
+
+# structlog takes rich along wherever it is installed, for tracebacks that are not shown here: a fifth of a start.
+_NO_RICH: Final = "rich" not in sys.modules
+if _NO_RICH:
+    sys.modules["rich"] = None  # type: ignore[assignment]
+import structlog  # noqa: E402 - see above
+
+if _NO_RICH:
+    del sys.modules["rich"]
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 # SQLite's and the system's own words: no value of a row is in them.
