@@ -16,7 +16,6 @@ LINE_CUT = 2 * LINE_MAX  #: a model's line over this is cut here
 PLACEHOLDER = "(not summarized yet: zoom it)"
 PLACEHOLDER_SIZE = size(PLACEHOLDER)
 _COPIED_NAME = re.compile(r"\d+\+\d+\|")
-_LINE_ENDS = str.maketrans("\r\n", "  ")
 
 
 def leaf_source(kind: str, text: str) -> str:
@@ -41,7 +40,7 @@ def is_own_line(source: str) -> bool:
 
 def flat(text: str) -> str:
     """`text` on one line: each line end a space, so the size stays."""
-    return text.translate(_LINE_ENDS)
+    return text.replace("\r", " ").replace("\n", " ")  # translate takes ten times as long
 
 
 def shown(node: Node, text: str | None) -> str:
