@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import apsw
 
-# structlog takes rich along where it is installed, for tracebacks that are not shown here: a fifth of a start.
+# structlog takes rich along where it is installed, for tracebacks that are not shown: a fifth of a start.
 _NO_RICH: Final = "rich" not in sys.modules
 if _NO_RICH:
     sys.modules["rich"] = None  # type: ignore[assignment]
