@@ -19,7 +19,7 @@ from onechat_agent.adapters.memory import Lease, MemoryClient, Piece
 from onechat_agent.asking import Model
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Purpose
-from onechat_agent.model.failures import ModelFailure
+from onechat_agent.model.failures import BadRequest, ModelFailure
 from onechat_agent.model.items import Item, ReplyItem, TokenUsage, ToolChoice, UserItem
 from onechat_agent.patience import Patience
 from onechat_agent.prompts import compaction, rendering
@@ -29,6 +29,7 @@ from onechat_agent.usage_book import UsageBook
 
 AT_ONCE: Final = 8  # pieces of one log
 LEASE_WAIT_S: Final = 60.0
+NOTHING_PAUSE_S: Final = 1.0  # after an answer without work that came at once
 PAUSE_FIRST_S: Final = 10.0
 PAUSE_LONGEST_S: Final = 300.0
 DAY_LIMIT_FACTOR: Final = 2  # compactions go on to twice the day's limit: unbuilt lines would hold turns
@@ -93,20 +94,31 @@ class Compactor:
             self._waiting -= 1
 
     async def run(self) -> None:
-        """Leases and builds until cancelled."""
+        """Leases and builds until cancelled; a fault of ours costs its pieces a while and nothing else."""
         while True:
-            lease = await self._patience.get(
-                "compactions", lambda: self._memory.lease(self._holder, AT_ONCE, LEASE_WAIT_S)
-            )
-            if not lease.pieces:
-                continue
-            failures = await asyncio.gather(*(self._build(lease, piece) for piece in lease.pieces))
-            failure = next((failure for failure in failures if failure is not None), None)
-            if failure is None:
-                self._pause_s = 0.0
-                self._failing_since = None
-            else:
-                await self._pause(failure, self._seats[lease.log])
+            try:
+                await self._round()
+            except Exception as error:  # noqa: BLE001 - turns wait for lines: it must go on
+                log.error("compactor_broke", stack=logs.stack_of(error))
+                await self._clock.sleep(PAUSE_FIRST_S)
+
+    async def _round(self) -> None:
+        """One lease, built."""
+        began_s = self._clock.monotonic()
+        lease = await self._patience.get(
+            "compactions", lambda: self._memory.lease(self._holder, AT_ONCE, LEASE_WAIT_S)
+        )
+        if not lease.pieces:
+            if self._clock.monotonic() - began_s < NOTHING_PAUSE_S:
+                await self._clock.sleep(NOTHING_PAUSE_S)  # another holder is at it, or the wait is cut short
+            return
+        failures = await asyncio.gather(*(self._build(lease, piece) for piece in lease.pieces))
+        failure = next((failure for failure in failures if failure is not None), None)
+        if failure is None:
+            self._pause_s = 0.0
+            self._failing_since = None
+        else:
+            await self._pause(failure, self._seats[lease.log])
 
     async def _pause(self, failure: ModelFailure, seat: Seat) -> None:
         now_s = self._clock.monotonic()
@@ -116,7 +128,7 @@ class Compactor:
         self._pause_s = min(max(self._pause_s * 2, PAUSE_FIRST_S), PAUSE_LONGEST_S)
         log.warning("compaction_paused", code=failure.code, pause_s=self._pause_s)
         self._hurry.clear()
-        if failure.lasting and self._lasting is not None and not self._lasting.done():
+        if not failure.retriable and self._lasting is not None and not self._lasting.done():
             self._lasting.set_result(failure)
         pause = asyncio.ensure_future(self._clock.sleep(self._pause_s))
         hurry = asyncio.ensure_future(self._hurry.wait())
@@ -129,15 +141,14 @@ class Compactor:
     async def _build(self, lease: Lease, piece: Piece) -> ModelFailure | None:
         """Builds one node; the failure when no model can be had now."""
         seat = self._seats.get(lease.log)
-        if seat is None:  # a log that no agent here has: its lines wait until there is one
-            await self._give_back(lease, piece, content=False)
+        if seat is None:  # a log that no agent here has: given back, it would come again at once, for ever
             return None
         try:
             if self._usage.tokens_today(seat.id) >= DAY_LIMIT_FACTOR * seat.limits.tokens_per_day:
                 raise DayUsedUp
             line = await self._line(seat, lease, piece)
         except ModelFailure as failure:
-            content = not (failure.retriable or failure.lasting)
+            content = _of_content(failure)
             await self._record(seat, failure.usage)
             log.warning(
                 "compaction_failed", first=piece.first, count=piece.count, code=failure.code, content=content
@@ -184,9 +195,21 @@ class Compactor:
             if error.reason == "LINE_EMPTY":
                 await self._give_back(lease, piece, content=True)
             elif error.reason != "NODE_BUILT":
-                raise
+                log.warning("line_not_taken", first=piece.first, count=piece.count, reason=error.reason)
         else:
             log.debug("line_built", first=piece.first, count=piece.count)
 
     async def _give_back(self, lease: Lease, piece: Piece, *, content: bool) -> None:
-        await self._patience.get("piece", lambda: self._memory.fail(lease, piece, content=content))
+        try:
+            await self._patience.get("piece", lambda: self._memory.fail(lease, piece, content=content))
+        except RemoteError as error:  # its lease ends by itself
+            log.warning("piece_not_given_back", first=piece.first, count=piece.count, reason=error.reason)
+
+
+def _of_content(failure: ModelFailure) -> bool:
+    """Whether `failure` lies in the text that was sent; what would meet every text must degrade no line."""
+    if failure.retriable or failure.lasting:
+        return False
+    if isinstance(failure, BadRequest):
+        return failure.switch is None and failure.sentence != sentences.MODEL_NO_RESPONSES
+    return True
