@@ -13,6 +13,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
 from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2
+from onechat_runtime.errors import RemoteError
 
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, NewMessage, View, Zoomed
 
@@ -21,6 +22,7 @@ WRITE_S: Final = 10.0
 LIST_S: Final = 120.0
 WAIT_MARGIN_S: Final = 10.0  # beside a wait that the service itself ends
 APPEND_MAX: Final = 256  # messages of one call; the contract's
+APPEND_BYTES: Final = 8 * 1024 * 1024  # of one call; half of what a channel carries
 
 LeaseId = NewType("LeaseId", str)
 
@@ -65,19 +67,21 @@ class MemoryClient:
         self._zone = zone
 
     async def create_log(self, log: AgentId, label: str) -> None:
-        """Makes a log with a tree; one that is there stays."""
+        """Makes a log with a tree; one that is there stays, also under the label of an earlier name."""
         request = memory_service_pb2.CreateLogRequest(
             log_id=log, label=label, shape=log_pb2.LOG_SHAPE_TREE, state=log_pb2.LOG_STATE_LIVE
         )
-        await self._stub.CreateLog(request, timeout=WRITE_S)
+        try:
+            await self._stub.CreateLog(request, timeout=WRITE_S)
+        except RemoteError as error:
+            if error.reason != "LOG_EXISTS":
+                raise
 
     async def append(self, log: AgentId, messages: Sequence[NewMessage]) -> int:
         """Appends `messages` in order, known keys again as they were; gives the log's length."""
         length = 0
-        for start in range(0, len(messages), APPEND_MAX):
-            request = memory_service_pb2.AppendMessagesRequest(
-                log_id=log, messages=[self._to_proto(m) for m in messages[start : start + APPEND_MAX]]
-            )
+        for part in _calls_full([self._to_proto(message) for message in messages]):
+            request = memory_service_pb2.AppendMessagesRequest(log_id=log, messages=part)
             length = (await self._stub.AppendMessages(request, timeout=WRITE_S)).length
         return length
 
@@ -180,6 +184,20 @@ class MemoryClient:
             call=message.call,
             images=message.images,
         )
+
+
+def _calls_full(messages: Sequence[message_pb2.NewMessage]) -> list[list[message_pb2.NewMessage]]:
+    """`messages` in order, in as few calls as can carry them."""
+    calls: list[list[message_pb2.NewMessage]] = []
+    size = 0
+    for message in messages:
+        added = message.ByteSize()
+        if not calls or len(calls[-1]) == APPEND_MAX or size + added > APPEND_BYTES:
+            calls.append([])
+            size = 0
+        calls[-1].append(message)
+        size += added
+    return calls
 
 
 def _message(message: message_pb2.Message) -> Message:
