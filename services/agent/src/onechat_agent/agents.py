@@ -3,6 +3,7 @@
 What is on disk of an agent: adapters/agent_folder.py. How one lives: loop.py.
 """
 
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from pathlib import Path
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import StartRefused
+from onechat_runtime.errors import StartRefused, StoreFull
+from onechat_runtime.request_ids import once
 from onechat_runtime.store import Store
 
+from onechat_agent import sentences
 from onechat_agent.adapters import agent_folder, agent_rows, delivery_rows, turn_rows
 from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.agent_rows import AgentRow, AgentState, Role
@@ -22,7 +25,7 @@ from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.errors import AgentUnknown
 from onechat_agent.loop import AgentLoop
-from onechat_agent.patience import Patience
+from onechat_agent.patience import Patience, committed
 from onechat_agent.seat import Seat
 
 log = logs.get("onechat.agent")
@@ -37,16 +40,16 @@ async def open_root(store: Store, clock: Clock, agents: Path, name: str) -> Agen
     row = store.read(agent_rows.root)
     if row is None:
         row = await _make_root(store, clock, agents, name)
+    path = agents / name
+    if row.state is AgentState.READY and not (agents / row.name).is_dir() and not path.is_dir():
+        raise StartRefused(
+            f"{agents / row.name} is missing, though {row.name} was there before. Mount or restore the agents "
+            "folder and start again; nothing was changed."
+        )
     if row.name != name:
         await _rename(store, agents, row, name)
-    path = agents / name
     if row.state is AgentState.CREATING:
         agent_folder.make(agents, name, row.id)
-    elif not path.is_dir():
-        raise StartRefused(
-            f"{path} is missing, though {name} was there before. Mount or restore the agents folder "
-            "and start again; nothing was changed."
-        )
     folder = agent_folder.read(path)
     if folder.id != row.id:
         raise StartRefused(
@@ -69,7 +72,8 @@ async def _make_root(store: Store, clock: Clock, agents: Path, name: str) -> Age
 
 
 async def _rename(store: Store, agents: Path, row: AgentRow, name: str) -> None:
-    agent_folder.rename(agents, row.name, name)
+    """The folder first, then the row: killed between the two, the next start finds the folder renamed."""
+    agent_folder.rename(agents, row.name, name, row.id)
     await store.write(lambda db: agent_rows.rename(db, row.id, name))
 
 
@@ -94,12 +98,14 @@ class Agents:
     def __init__(
         self,
         store: Store,
+        clock: Clock,
         memory: MemoryClient,
         patience: Patience,
         root: AgentId,
         loops: Mapping[AgentId, tuple[Seat, AgentLoop]],
     ) -> None:
         self._store = store
+        self._clock = clock
         self._memory = memory
         self._patience = patience
         self._root = root
@@ -112,7 +118,7 @@ class Agents:
     def _life(self, seat: Seat, loop: AgentLoop) -> Callable[[], Awaitable[None]]:
         async def live() -> None:
             await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name))
-            await self._store.write(lambda db: agent_rows.make_ready(db, seat.id))
+            await committed(self._store, self._clock, lambda db: agent_rows.make_ready(db, seat.id))
             await loop.run()
 
         return live
@@ -129,10 +135,39 @@ class Agents:
         """(messages in the agent's log, its generation). Raises RemoteError."""
         return await self._memory.length(agent)
 
-    def stop(self, name: str, *, everybody: bool, before: datetime) -> list[str]:
-        """Ends turns that began before `before`, of one agent or of all; the names of the stopped."""
+    async def stop(
+        self, name: str, *, everybody: bool, before: datetime | None, request_id: str, body: bytes
+    ) -> list[str]:
+        """Ends turns that began before `before`, of one agent or of all; the names of the stopped.
+
+        On disk when it answers: no restart takes such a turn up again. `before` None: what is at work now.
+        The same `request_id` and `body` give the first answer and stop nothing. Raises AgentUnknown,
+        KeyReused.
+        """
         chosen = list(self._loops) if everybody else [self._id(name)]
-        return [self._loops[agent][0].name for agent in chosen if self._loops[agent][1].stop(before)]
+        turns = {agent: turn for agent in chosen if (turn := self._loops[agent][1].turn_before(before))}
+        names = [self._loops[agent][0].name for agent in turns]
+        repeated = True
+
+        def job(db: apsw.Connection) -> bytes:
+            def answer() -> bytes:
+                nonlocal repeated
+                repeated = False
+                for turn in turns.values():
+                    if turn.id is not None:
+                        turn_rows.ask_stop(db, turn.id, sentences.STOPPED)
+                return json.dumps(names).encode()
+
+            return once(db, request_id=request_id, body=body, now=self._clock.now(), answer=answer)
+
+        try:
+            stopped = await self._store.write(job)
+        except StoreFull:  # it must work then too; its turn's end waits for space
+            stopped, repeated = json.dumps(names).encode(), False
+        if not repeated:
+            for turn in turns.values():
+                turn.stop()
+        return list(json.loads(stopped))
 
     def _id(self, name: str) -> AgentId:
         if not name:

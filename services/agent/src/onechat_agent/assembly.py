@@ -79,7 +79,7 @@ async def assemble(
         clock=clock,
         rng=rng,
     )
-    agents = Agents(store, memory, patience, seat.id, {seat.id: (seat, AgentLoop(means, seat))})
+    agents = Agents(store, clock, memory, patience, seat.id, {seat.id: (seat, AgentLoop(means, seat))})
     servicer = AgentServicer(
         queue=queue,
         events=events,
@@ -87,7 +87,6 @@ async def assemble(
         commands=Commands(agents, usage, events),
         usage=usage,
         store=store,
-        clock=clock,
     )
     background = (compactor.run, events.forget_old, *agents.background())
     return AgentService(served=served(servicer), background=background)

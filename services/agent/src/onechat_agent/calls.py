@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from onechat_runtime.errors import RemoteError
+
 from onechat_agent.domain.chat import Kind, NewMessage
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.events import ToolActive
@@ -68,7 +70,7 @@ class Calls:
         return await self._seat.toolbox.run(call.name, call.arguments, context)
 
     async def log_result(self, call: Call, text: str) -> None:
-        """Logs a call's result, once."""
+        """Logs a call's result, once: one that is there already stays."""
         message = NewMessage(
             key=result_key(self._turn, call.step, call.number),
             kind=Kind.ECHO,
@@ -78,7 +80,13 @@ class Calls:
             step=call.step,
             call=str(call.number),
         )
-        await self._means.patience.get("result", lambda: self._means.memory.append(self._seat.id, [message]))
+        try:
+            await self._means.patience.get(
+                "result", lambda: self._means.memory.append(self._seat.id, [message])
+            )
+        except RemoteError as error:
+            if error.reason != "KEY_REUSED":  # a stop came while the real one was on its way
+                raise
 
     def begun(self, call: Call) -> ToolActive:
         """The event of a call that begins."""

@@ -37,16 +37,17 @@ class Commands:
         self._usage = usage
         self._events = events
 
-    def run(self, line: str, time: datetime) -> str:
-        """The answer to `line`, given at `time`; also shown to the clients that are there.
+    async def run(self, line: str, time: datetime | None, request_id: str) -> str:
+        """The answer to `line`, given at `time` (None: now); also shown to the clients that are there.
 
-        Raises NotACommand for a line that is a message. One that looks like a mistyped command gets the help.
+        A /stop that comes twice under one `request_id` stops once. Raises NotACommand for a line that is a
+        message, KeyReused. One that looks like a mistyped command gets the help.
         """
-        answer = self._answer(line.strip(), time)
+        answer = await self._answer(line.strip(), time, request_id)
         self._events.pass_by(CommandGiven(line=line.strip(), answer=answer))
         return answer
 
-    def _answer(self, line: str, time: datetime) -> str:
+    async def _answer(self, line: str, time: datetime | None, request_id: str) -> str:
         match = _COMMAND.fullmatch(line)
         if match is None:
             raise NotACommand()
@@ -55,7 +56,7 @@ class Commands:
             case "help":
                 return HELP
             case "stop":
-                return self._stop(argument, time)
+                return await self._stop(line, argument, time, request_id)
             case "usage":
                 return summary(self._usage.last_days(_USAGE_DAYS))
             case "agents":
@@ -68,9 +69,15 @@ class Commands:
             case _:
                 return f"There is no command /{name}.\n{HELP}"
 
-    def _stop(self, argument: str, time: datetime) -> str:
+    async def _stop(self, line: str, argument: str, time: datetime | None, request_id: str) -> str:
         try:
-            stopped = self._agents.stop(argument, everybody=argument.lower() == "all", before=time)
+            stopped = await self._agents.stop(
+                argument,
+                everybody=argument.lower() == "all",
+                before=time,
+                request_id=request_id,
+                body=f"RunCommand\0{line}".encode(),
+            )
         except AgentUnknown:
             return f"There is no agent {argument}. /agents lists them."
         return f"Stopped: {', '.join(stopped)}." if stopped else "Nothing is at work."

@@ -7,9 +7,11 @@ What passes by (text, command answers) lives here alone, and a slow subscriber l
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import apsw
@@ -22,10 +24,11 @@ from onechat_agent.adapters import agent_rows, event_rows
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.events import KEPT_DAYS, Event, NewEvent, Passing, TextCame, TextVoid
+from onechat_agent.patience import committed
 
 JOIN_S: Final = 0.05  # text that comes within this time goes out as one piece
 PASSING_MAX: Final = 1_000  # pieces that wait for one subscriber; above that the oldest are lost
-BATCH: Final = 100  # kept events read at once
+BATCH: Final = 100  # numbers looked at in one read of kept events
 _STREAM_FACT: Final = "event_stream"
 
 
@@ -44,12 +47,15 @@ class Seen:
 
 
 @dataclass(slots=True, eq=False)
-class _Subscriber:
+class Subscriber:
+    """Who listens, and what waits for them; `Events.listening` makes it."""
+
     audience: str
     queue: deque[int | Passing] = field(default_factory=deque)  #: a number: kept events up to it are there
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def push(self, item: int | Passing) -> None:
+        """Lets `item` wait for them: something that passes by, or the number of the newest kept event."""
         if isinstance(item, int):
             if self.queue and isinstance(self.queue[-1], int):
                 self.queue[-1] = item
@@ -65,6 +71,9 @@ class _Subscriber:
         for index, waiting in enumerate(self.queue):
             if not isinstance(waiting, int):
                 del self.queue[index]
+                around = [self.queue[at] for at in (index - 1, index) if 0 <= at < len(self.queue)]
+                if index and all(isinstance(one, int) for one in around) and len(around) == 2:
+                    del self.queue[index - 1]  # the number after it says that, too
                 return
 
 
@@ -88,7 +97,7 @@ class Events:
         self._store = store
         self._clock = clock
         self.stream = stream
-        self._subscribers: set[_Subscriber] = set()
+        self._subscribers: set[Subscriber] = set()
         self._growing: dict[AgentId, _Growing] = {}
 
     def keep(self, db: apsw.Connection, event: NewEvent) -> None:
@@ -160,7 +169,7 @@ class Events:
         """The newest kept event's number."""
         return self._store.read(event_rows.bounds)[1]
 
-    def start(self, *, after: int | None, stream: str, audience: str, last: int) -> int:
+    async def start(self, *, after: int | None, stream: str, audience: str, last: int) -> int:
         """Where a subscription begins: its first event is the next kept one after the number given back.
 
         Raises EventsGone for a place of another stream, or one whose events are not all kept.
@@ -169,14 +178,18 @@ class Events:
         if after is None:
             if last <= 0:
                 return newest
-            return self._store.read(lambda db: event_rows.start_of_last(db, last, audience=audience))
+            # Aside: events of a rare audience lie far apart.
+            return await self._store.read_aside(
+                lambda db: event_rows.start_of_last(db, last, audience=audience)
+            )
         if (stream and stream != self.stream) or after < before_oldest or after > newest:
-            raise EventsGone(oldest=str(before_oldest), stream=self.stream)
+            raise EventsGone(oldest=str(before_oldest + 1), stream=self.stream)
         return after
 
-    async def subscribe(self, start: int, audience: str) -> AsyncIterator[Seen]:
-        """Kept events after `start`, then everything as it happens, without end."""
-        subscriber = _Subscriber(audience)
+    @contextmanager
+    def listening(self, audience: str) -> Iterator[Subscriber]:
+        """A subscriber, who misses nothing from now on; first comes the text so far of steps at work."""
+        subscriber = Subscriber(audience)
         self._subscribers.add(subscriber)
         try:
             subscriber.push(self.place())
@@ -185,35 +198,37 @@ class Events:
                     subscriber.push(
                         replace(self._piece(agent, growing, 0), text=growing.text[: growing.sent])
                     )
-            place = start
-            while True:
-                while subscriber.queue:
-                    head = subscriber.queue.popleft()
-                    if not isinstance(head, int):
-                        yield Seen(number=place, item=head)
-                        continue
-                    while place < head:
-                        batch = self._batch(place, head, audience)
-                        for event in batch:
-                            place = event.number
-                            yield Seen(number=place, item=event)
-                        if not batch:  # the rest is for other audiences
-                            place = head
-                subscriber.wake.clear()
-                await subscriber.wake.wait()
+            yield subscriber
         finally:
             self._subscribers.discard(subscriber)
 
-    def _batch(self, place: int, up_to: int, audience: str) -> list[Event]:
-        return self._store.read(
-            lambda db: event_rows.after(db, place, audience=audience, up_to=up_to, limit=BATCH)
-        )
+    async def seen_by(self, subscriber: Subscriber, start: int) -> AsyncIterator[Seen]:
+        """Kept events after `start`, then everything as it happens, without end."""
+        place = start
+        while True:
+            while subscriber.queue:
+                head = subscriber.queue.popleft()
+                if not isinstance(head, int):
+                    yield Seen(number=place, item=head)
+                    continue
+                while place < head:
+                    up_to = min(head, place + BATCH)
+                    for event in self._between(place, up_to, subscriber.audience):
+                        place = event.number
+                        yield Seen(number=place, item=event)
+                    place = up_to
+                    await asyncio.sleep(0)  # a long way is for other audiences: others get their turn
+            subscriber.wake.clear()
+            await subscriber.wake.wait()
+
+    def _between(self, place: int, up_to: int, audience: str) -> list[Event]:
+        return self._store.read(lambda db: event_rows.between(db, place, up_to, audience=audience))
 
     async def forget_old(self) -> None:
         """Once a day: drops what is older than 90 days. Runs until cancelled."""
         while True:
             limit = self._clock.now() - timedelta(days=KEPT_DAYS)
-            await self._store.write(lambda db: event_rows.forget_before(db, limit))  # noqa: B023 - ran at once
+            await committed(self._store, self._clock, partial(event_rows.forget_before, oldest=limit))
             await self._clock.sleep(24 * 3600)
 
 

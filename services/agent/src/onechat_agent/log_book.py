@@ -5,6 +5,9 @@ Keys: domain/keys.py. Results of calls: calls.py. Every append is made again unt
 
 from collections.abc import Sequence
 
+from onechat_runtime import logs
+from onechat_runtime.errors import RemoteError
+
 from onechat_agent.calls import Call
 from onechat_agent.domain import outside
 from onechat_agent.domain.chat import Kind, NewMessage
@@ -16,12 +19,16 @@ from onechat_agent.means import Means
 from onechat_agent.model.items import ModelAnswer
 from onechat_agent.seat import Seat
 
+log = logs.get("onechat.agent")
+
 _OUTSIDE = ("whatsapp:", "telegram:")  #: sources whose text is others'
 
 
 def logged_words(delivery: Delivery) -> str:
     """A delivery's text as log and model get it: what others wrote is marked on every line."""
     text = clean(delivery.text)
+    if not text.strip():  # a log takes no empty message
+        text = "\n".join(f"[image {name}]" for name in delivery.images)
     if delivery.kind is Kind.WORK and delivery.source.startswith(_OUTSIDE):
         return outside.marked(text, source=delivery.source)
     return text
@@ -49,6 +56,17 @@ class LogBook:
                 for delivery in deliveries
             ]
         )
+
+    async def those_it_takes(self, deliveries: Sequence[Delivery]) -> int:
+        """Logs deliveries one by one and leaves out what the memory refuses for good; how many those are."""
+        refused = 0
+        for delivery in deliveries:
+            try:
+                await self.deliveries([delivery])
+            except RemoteError as error:
+                refused += 1
+                log.error("delivery_refused_by_memory", delivery=delivery.id, reason=error.reason)
+        return refused
 
     async def answer(self, turn: TurnId, step: int, answer: ModelAnswer, text: str) -> list[Call]:
         """One append: the answer's text and all its calls, before any of them runs."""

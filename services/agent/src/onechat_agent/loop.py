@@ -7,16 +7,19 @@ import asyncio
 from datetime import datetime
 
 from onechat_runtime import logs
+from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, turn_rows
 from onechat_agent.domain.delivery import Delivery, choose
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
+from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
 from onechat_agent.turn import TurnAtWork
 
-LOOK_AGAIN_S = 600.0  # at the day's limit: a raised limit or a new day is noticed within this time
+LOOK_AGAIN_S = 600.0  # at the day's limit: a clock that was set is noticed within this time
+AGAIN_S = 10.0  # after a fault that no turn could be blamed for
 
 log = logs.get("onechat.agent")
 
@@ -34,15 +37,23 @@ class AgentLoop:
         """What the agent does now, for people."""
         return self._turn.doing if self._turn else "idle"
 
-    def stop(self, before: datetime) -> bool:
-        """Ends the turn at work if it began before `before`; whether there was one."""
-        if self._turn is None or self._turn.began > before:
-            return False
-        self._turn.stop()
-        return True
+    def turn_before(self, before: datetime | None) -> TurnAtWork | None:
+        """The turn at work if it began before `before`; None for that is now."""
+        if self._turn is None or (before is not None and self._turn.began > before):
+            return None
+        return self._turn
 
     async def run(self) -> None:
-        """First finishes the turn that a restart has interrupted, then serves the queue."""
+        """Lives; a fault ends neither it nor the agents beside it: it is logged, and tried again."""
+        while True:
+            try:
+                await self._serve()
+            except Exception as error:  # noqa: BLE001 - one agent's fault is not the others'
+                log.error("agent_broke", agent=self._seat.name, stack=logs.stack_of(error))
+                await self._means.clock.sleep(AGAIN_S)
+
+    async def _serve(self) -> None:
+        """First finishes the turn that was interrupted, then serves the queue."""
         if self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id)) is not None:
             await self._run_turn(TurnAtWork(self._means, self._seat))
         book = LogBook(self._means, self._seat)
@@ -64,7 +75,11 @@ class AgentLoop:
             self._turn = None
 
     async def _log_without_turn(self, book: LogBook, deliveries: tuple[Delivery, ...]) -> None:
-        await book.deliveries(deliveries)
+        try:
+            await book.deliveries(deliveries)
+        except RemoteError:
+            if await book.those_it_takes(deliveries):
+                await self._means.telling.notice(self._seat, None, sentences.NOT_REMEMBERED)
         await self._means.queue.done_without_turn(deliveries)
         log.info("logged_without_turn", agent=self._seat.name, deliveries=len(deliveries))
 
@@ -88,7 +103,9 @@ class AgentLoop:
             return True
         fact, today = f"day_told:{self._seat.id}", usage.today()
         if self._means.store.read(lambda db: agent_rows.fact(db, fact)) != today:
-            await self._means.store.write(lambda db: agent_rows.set_fact(db, fact, today))
+            await committed(
+                self._means.store, self._means.clock, lambda db: agent_rows.set_fact(db, fact, today)
+            )
             await self._means.telling.notice(self._seat, None, sentences.DAY_USED_UP)
         to_tomorrow_s = (usage.tomorrow() - self._means.clock.now()).total_seconds()
         await self._means.clock.sleep(min(max(to_tomorrow_s, 1.0), LOOK_AGAIN_S))

@@ -16,9 +16,10 @@ from onechat_runtime.store import Store
 
 from onechat_agent.adapters import agent_rows, delivery_rows
 from onechat_agent.domain.chat import AgentId, Kind
-from onechat_agent.domain.delivery import Delivery, NewDelivery, may_join, wakes
+from onechat_agent.domain.delivery import Delivery, NewDelivery, may_join, wakes, without_held_groups
 from onechat_agent.domain.events import NewEvent, OutsideCame, UserSaid
 from onechat_agent.events import Events
+from onechat_agent.patience import committed
 
 log = logs.get("onechat.agent")
 
@@ -64,7 +65,7 @@ class Queue:
         )
         name = agent_rows.name_of(db, recipient)
         self._events.keep(db, _event(delivery, name, now))
-        self._store.when_committed(self._came[recipient].set)
+        self._store.when_committed(lambda: self.nudge(recipient))
         return delivery
 
     def _recipient(self, db: apsw.Connection, new: NewDelivery) -> tuple[AgentId, bool]:
@@ -81,14 +82,13 @@ class Queue:
         return self._store.read(lambda db: delivery_rows.queued(db, agent))
 
     def that_may_join(self, agent: AgentId, *, turn_backed: bool) -> list[Delivery]:
-        """What came during a turn and may enter it at its next step."""
-        return [
-            delivery for delivery in self.waiting_for(agent) if may_join(delivery, turn_backed=turn_backed)
-        ]
+        """What came during a turn and may enter it at its next step; of a group only what is whole."""
+        ready = without_held_groups(self.waiting_for(agent), self._clock.now())
+        return [delivery for delivery in ready if may_join(delivery, turn_backed=turn_backed)]
 
     async def done_without_turn(self, deliveries: Sequence[Delivery]) -> None:
         """They are in the log and need no turn."""
-        await self._store.write(lambda db: delivery_rows.finish(db, deliveries))
+        await committed(self._store, self._clock, lambda db: delivery_rows.finish(db, deliveries))
 
     async def news(self, agent: AgentId) -> None:
         """Returns once something has come for `agent` since the last `look`."""

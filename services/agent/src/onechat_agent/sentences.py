@@ -45,7 +45,8 @@ SETTING_LACKS: Final = "write none, or some of {names}, with commas between them
 # Turns: telling.py, turn.py and loop.py say when each is used.
 KEPT_UNTIL_REACHABLE: Final = "{cause} Your message is kept; I go on by myself once it works again."
 DAY_USED_UP: Final = (
-    "Today's limit of tokens is used up. I go on tomorrow, or once tokens_per_day in agent.toml is raised."
+    "Today's limit of tokens is used up. I go on tomorrow, or once tokens_per_day in agent.toml is raised "
+    "and the agent is started again."
 )
 CALLS_USED_UP: Final = (
     'I stopped here: this task has taken {calls} model calls, its limit. Say "continue" to go on.'
@@ -63,6 +64,9 @@ STARTED_TOO_OFTEN: Final = (
 OWN_FAULT: Final = (
     "Something went wrong inside onechat and this task was ended. The agent's log says what; "
     "say it again to retry."
+)
+NOT_REMEMBERED: Final = (
+    "A message that came from outside could not be put into the memory. The agent's log says which."
 )
 STOPPED: Final = "Stopped."
 

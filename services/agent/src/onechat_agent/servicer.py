@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from onechat.agent.v1 import agent_service_pb2 as service
 from onechat.agent.v1 import agent_service_pb2_grpc
-from onechat_runtime.clock import Clock
+from onechat_runtime.request_ids import call_body
 from onechat_runtime.server import Served
 from onechat_runtime.store import Store
 from onechat_runtime.tokens import current_caller
@@ -15,6 +15,7 @@ from onechat_agent import pages
 from onechat_agent.adapters import agent_rows, delivery_rows, protos
 from onechat_agent.agents import Agents
 from onechat_agent.commands import Commands
+from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import NewDelivery, fault
 from onechat_agent.errors import BackingNotAllowed, BadDay, DeliveryInvalid, TooManyDeliveries
 from onechat_agent.events import Events
@@ -31,13 +32,16 @@ _SOURCES: Final = {
     "whatsapp": ("whatsapp:",),
     "scheduler": ("schedule:",),
 }
+_BACKED_SOURCES: Final = ("user", "schedule:")  # a batch, a group's message, a report never is
 _BACKS: Final = frozenset({"operator", "telegram", "scheduler"})
 
 
 def want_allowed(new: NewDelivery, caller: str) -> None:
     """Raises BackingNotAllowed when `caller` cannot hand over such a delivery."""
-    if new.backed and caller not in _BACKS:
+    if new.backed and (caller not in _BACKS or not new.source.startswith(_BACKED_SOURCES)):
         raise BackingNotAllowed()
+    if new.kind is Kind.USER and new.source != "user":
+        raise BackingNotAllowed("Only what comes from the source user is logged as the user's words.")
     sources = _SOURCES.get(caller)
     if sources is not None and not new.source.startswith(sources):
         raise BackingNotAllowed(
@@ -57,7 +61,6 @@ class AgentServicer(LaterServicer):
         commands: Commands,
         usage: UsageBook,
         store: Store,
-        clock: Clock,
     ) -> None:
         self._queue = queue
         self._events = events
@@ -65,7 +68,6 @@ class AgentServicer(LaterServicer):
         self._commands = commands
         self._usage = usage
         self._store = store
-        self._clock = clock
 
     async def Deliver(self, request: service.DeliverRequest, context: Any) -> service.DeliverResponse:
         if not 0 < len(request.deliveries) <= DELIVERIES_MAX:
@@ -83,7 +85,7 @@ class AgentServicer(LaterServicer):
     ) -> service.ListDeliveriesResponse:
         size = pages.size(request.page_size, usual=100, most=1_000)
         before = pages.number(request.page_token)
-        found = self._store.read(
+        found = await self._store.read_aside(
             lambda db: delivery_rows.newest(
                 db,
                 agent=request.agent_id,
@@ -102,25 +104,33 @@ class AgentServicer(LaterServicer):
         self, request: service.SubscribeRequest, context: Any
     ) -> AsyncIterator[service.SubscribeResponse]:
         audience = request.audience or "user"
-        start = self._events.start(
+        start = await self._events.start(
             after=request.after if request.HasField("after") else None,
             stream=request.stream,
             audience=audience,
             last=min(request.last, LAST_MAX),
         )
-        yield service.SubscribeResponse(stream=self._events.stream, number=start, ready=service.Ready())
-        async for seen in self._events.subscribe(start, audience):
-            yield protos.seen(self._events.stream, seen.number, seen.item)
+        stream = self._events.stream
+        with self._events.listening(audience) as subscriber:
+            yield service.SubscribeResponse(stream=stream, number=start, ready=service.Ready())
+            async for seen in self._events.seen_by(subscriber, start):
+                yield protos.seen(stream, seen.number, seen.item)
 
     async def RunCommand(
         self, request: service.RunCommandRequest, context: Any
     ) -> service.RunCommandResponse:
-        time = protos.instant(request.time) if request.HasField("time") else self._clock.now()
-        return service.RunCommandResponse(answer=self._commands.run(request.line, time))
+        time = protos.instant(request.time) if request.HasField("time") else None
+        answer = await self._commands.run(request.line, time, request.request_id)
+        return service.RunCommandResponse(answer=answer)
 
     async def StopTurn(self, request: service.StopTurnRequest, context: Any) -> service.StopTurnResponse:
-        before = protos.instant(request.before_time) if request.HasField("before_time") else self._clock.now()
-        stopped = self._agents.stop(request.agent, everybody=request.all, before=before)
+        stopped = await self._agents.stop(
+            request.agent,
+            everybody=request.all,
+            before=protos.instant(request.before_time) if request.HasField("before_time") else None,
+            request_id=request.request_id,
+            body=call_body("StopTurn", request),
+        )
         return service.StopTurnResponse(stopped=stopped)
 
     async def ListAgents(
@@ -172,10 +182,10 @@ def _day(text: str) -> str:
     """A day as it was asked for; empty for none. Raises BadDay."""
     if text:
         try:
-            date.fromisoformat(text)
+            day = date.fromisoformat(text)
         except ValueError:
             raise BadDay() from None
-        if len(text) != 10:
+        if day.isoformat() != text:  # it reads weeks, too
             raise BadDay()
     return text
 
@@ -186,7 +196,7 @@ _GATEWAYS: Final = frozenset({"operator", "telegram", "whatsapp", "scheduler"})
 ALLOW: Final = {
     "Deliver": _GATEWAYS,
     "ListDeliveries": _OPERATOR,
-    "Subscribe": _CLIENTS | {"whatsapp"},
+    "Subscribe": _CLIENTS,
     "RunCommand": _CLIENTS,
     "StopTurn": _CLIENTS,
     "ListAgents": _CLIENTS,

@@ -13,6 +13,7 @@ from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.events import NewEvent, Noticed
 from onechat_agent.events import Events
 from onechat_agent.model.failures import ModelFailure
+from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
 
 UNREACHABLE_AFTER_S: Final = 60.0  # a shorter outage is nobody's business
@@ -54,4 +55,4 @@ class Telling:
             time=self._clock.now(),
             body=Noticed(text=text),
         )
-        await self._store.write(lambda db: self._events.keep(db, event))
+        await committed(self._store, self._clock, lambda db: self._events.keep(db, event))

@@ -6,13 +6,13 @@ both do. Transactions: turn_store.py. Calls: calls.py. Reading a turn back: resu
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from onechat_runtime import logs
 
 from onechat_agent import sentences
 from onechat_agent.calls import Call, Calls
-from onechat_agent.domain.delivery import Delivery, whole_ones
+from onechat_agent.domain.delivery import Delivery, TurnId, whole_ones
 from onechat_agent.domain.keys import delivery_key
 from onechat_agent.domain.limits import Circles, Repeat
 from onechat_agent.domain.text import clean
@@ -52,9 +52,16 @@ class TurnAtWork:
         self._circles = Circles()
         self._stop_reason: str | None = None
         self._task: asyncio.Task[None] | None = None
-        self.began: datetime = means.clock.now()  #: when it was picked up here
         self._began_s = means.clock.monotonic()
+        self._age_before_s = 0.0  # of a turn that a restart has interrupted
+        self.id: TurnId | None = None  #: None before it has its view
         self.doing = "waiting for its view"  #: for people
+
+    @property
+    def began(self) -> datetime:
+        """When it was picked up, by the wall clock as it goes now: one that was set back stops no stop."""
+        age_s = self._age_before_s + self._means.clock.monotonic() - self._began_s
+        return self._means.clock.now() - timedelta(seconds=age_s)
 
     async def run(self) -> None:
         """Runs the turn to its end. Cancelling it leaves the turn to be taken up at the next start."""
@@ -66,7 +73,10 @@ class TurnAtWork:
             await asyncio.wait({self._task})
             raise
         if self._task.cancelled():
-            await self._ends.by_stop(self._stop_reason or sentences.STOPPED)
+            try:
+                await self._ends.by_stop(self._stop_reason or sentences.STOPPED)
+            except Exception as error:  # noqa: BLE001 - as in _work
+                await self._broke(error)
         else:
             self._task.result()
 
@@ -79,29 +89,40 @@ class TurnAtWork:
     # ------------------------------------------------------------ begin, or taken up again
 
     async def _work(self) -> None:
+        try:
+            await self._whole_turn()
+        except Exception as error:  # noqa: BLE001 - a bug ends its turn, not its agent
+            await self._broke(error)
+
+    async def _broke(self, error: Exception) -> None:
+        log.error("turn_broke", agent=self._seat.name, stack=logs.stack_of(error))
+        await self._ends.by_fault()
+
+    async def _whole_turn(self) -> None:
         turn = self._store.at_work()
         try:
             if turn is None:
                 turn = await self._begin()
                 await self._book.deliveries(self._new)
-            elif not await self._take_up(turn):
-                return
-            self.began = turn.begin_time
+            else:
+                self.id = turn.id
+                age = self._means.clock.now() - turn.begin_time
+                self._age_before_s = max(age.total_seconds(), 0.0)
+                if not await self._take_up(turn):
+                    return
             await self._steps(turn)
         except EndedByLimit as limit:
             await self._ends.by_limit(str(limit))
         except ModelFailure as failure:
             log.warning("turn_failed", agent=self._seat.name, code=failure.code)
             await self._ends.by_failure(failure)
-        except Exception as error:  # noqa: BLE001 - a bug ends its turn, not its agent
-            log.error("turn_broke", agent=self._seat.name, stack=logs.stack_of(error))
-            await self._ends.by_failure(None)
 
     async def _begin(self) -> Turn:
         early, whole = whole_ones(self._new, self._seat.limits.deliveries_bytes)
         await self._book.deliveries(early)
         view = await self._means.views.whole(self._seat)
         turn = fresh_turn(self._seat, self._means.clock.now(), self._new, view)
+        self.id = turn.id
         await self._store.begin(turn, early, whole)
         log.info("turn_begun", agent=self._seat.name, turn=turn.id, deliveries=len(self._new))
         self._tainted = turn.tainted
@@ -118,13 +139,13 @@ class TurnAtWork:
 
     async def _take_up(self, turn: Turn) -> bool:
         """Brings an interrupted turn back to where it was; False when that ended it."""
+        if turn.stop_reason is not None:
+            await self._ends.by_stop(turn.stop_reason)
+            return False
         resumed = await read_back(self._means, self._seat, turn)
         starts = turn.starts + 1 if resumed.length <= turn.start_length else 1
         await self._store.resume(turn, starts=starts, length=resumed.length)
         log.info("turn_resumed", agent=self._seat.name, turn=turn.id, starts=starts)
-        if turn.stop_reason is not None:
-            await self._ends.by_stop(turn.stop_reason)
-            return False
         if resumed.final_text is not None:
             await self._store.end(turn.id, TurnState.ENDED, reply=resumed.final_text)
             return False

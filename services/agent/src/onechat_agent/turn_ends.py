@@ -1,6 +1,7 @@
-"""How a turn ends without a reply of the model: by a limit, a failure, or a stop.
+"""How a turn ends without a reply of the model: by a limit, a failure, a stop, or a fault of ours.
 
-However it ends, its deliveries are in the log and done, and the user can tell why.
+However it ends, its deliveries are in the log and done, and the user can tell why. A turn that is over
+already, because its end was committed as it was stopped, stays as it is.
 """
 
 import secrets
@@ -25,7 +26,14 @@ from onechat_agent.turn_store import TurnStore
 log = logs.get("onechat.agent")
 
 
-def fresh_turn(seat: Seat, now: datetime, deliveries: Sequence[Delivery], view: View | None) -> Turn:
+def fresh_turn(
+    seat: Seat,
+    now: datetime,
+    deliveries: Sequence[Delivery],
+    view: View | None,
+    *,
+    stop_reason: str | None = None,
+) -> Turn:
     """A turn that begins now with its view frozen; without one it can only end."""
     return Turn(
         id=TurnId(secrets.token_hex(8)),
@@ -39,6 +47,7 @@ def fresh_turn(seat: Seat, now: datetime, deliveries: Sequence[Delivery], view: 
         backed=all(delivery.backed for delivery in deliveries),
         tainted=any(delivery.tainted for delivery in deliveries),
         start_length=view.length if view else 0,
+        stop_reason=stop_reason,
     )
 
 
@@ -57,23 +66,47 @@ class Ends:
 
     async def by_limit(self, sentence: str) -> None:
         """The sentence is logged as the reply, so that "continue" finds the task."""
-        turn = await self._turn_with_its_deliveries()
+        turn = self._store.at_work()
+        if turn is None:
+            return
+        await self._book.deliveries(self._all_of(turn))
         await self._book.ending(turn.id, sentence)
         await self._store.end(turn.id, TurnState.ENDED, reply=sentence)
         log.info("turn_ended_by_limit", agent=self._seat.name, turn=turn.id)
 
-    async def by_failure(self, failure: ModelFailure | None) -> None:
-        """One line to the user; one that lasts is told once until a call succeeds. None: a fault of ours."""
-        turn = await self._turn_with_its_deliveries()
-        sentence = failure.sentence if failure else sentences.OWN_FAULT
-        told = failure is None or not failure.lasting or self._means.telling.first_time(failure.code)
-        if failure is not None and failure.usage != TokenUsage():
+    async def by_failure(self, failure: ModelFailure) -> None:
+        """One line to the user; one that lasts is told once until a call succeeds."""
+        turn = self._store.at_work()
+        if turn is None and self._store.begun:
+            return
+        await self._book.deliveries(self._new if turn is None else self._all_of(turn))
+        told = not failure.lasting or self._means.telling.first_time(failure.code)
+        if failure.usage != TokenUsage():
             self._store.unwritten.used.append((self._seat.model, failure.usage))
-        await self._store.end(turn.id, TurnState.FAILED, notice=sentence if told else None, reason=sentence)
+        await self._fail(turn, failure.sentence, told=told)
+
+    async def by_fault(self) -> None:
+        """After a fault of onechat itself: what the memory takes is logged, and the turn ends all the same.
+
+        A message that the memory refuses must not hold those after it, nor end the service at each start.
+        """
+        turn = self._store.at_work()
+        if turn is None and self._store.begun:
+            return
+        await self._book.those_it_takes(self._new if turn is None else self._all_of(turn))
+        await self._fail(turn, sentences.OWN_FAULT, told=True)
 
     async def by_stop(self, reason: str) -> None:
         """Open calls get their result; from its first commit on the turn can only end as stopped."""
-        turn = await self._turn_with_its_deliveries(stop_reason=reason)
+        turn = self._store.at_work()
+        if turn is None:
+            if self._store.begun:
+                return
+            turn = self._fresh(stop_reason=reason)
+            await self._store.begin(turn, (), self._new)
+        elif turn.stop_reason is None:
+            await self._store.ask_stop(turn.id, reason)
+        await self._book.deliveries(self._all_of(turn))
         if turn.view:
             resumed = await read_back(self._means, self._seat, turn, again=False)
             calls = Calls(self._means, self._seat, turn.id, backed=turn.backed)
@@ -82,14 +115,20 @@ class Ends:
         await self._store.end(turn.id, TurnState.STOPPED, reason=reason)
         log.info("turn_stopped", agent=self._seat.name, turn=turn.id)
 
-    async def _turn_with_its_deliveries(self, stop_reason: str | None = None) -> Turn:
-        """The turn, also one that has had no view; all its deliveries are in the log."""
-        turn = self._store.at_work()
-        if turn is None:
-            turn = fresh_turn(self._seat, self._means.clock.now(), self._new, None)
-            await self._store.begin(turn, (), self._new)
-        if stop_reason is not None:
-            await self._store.ask_stop(turn.id, stop_reason)
+    async def _fail(self, turn: Turn | None, sentence: str, *, told: bool) -> None:
+        one = turn or self._fresh()
+        await self._store.end(
+            one.id,
+            TurnState.FAILED,
+            notice=sentence if told else None,
+            reason=sentence,
+            fresh=(one, self._new) if turn is None else None,
+        )
+
+    def _fresh(self, stop_reason: str | None = None) -> Turn:
+        """The turn of what was never begun, for a turn is what a delivery ends in."""
+        return fresh_turn(self._seat, self._means.clock.now(), self._new, None, stop_reason=stop_reason)
+
+    def _all_of(self, turn: Turn) -> list[Delivery]:
         hidden, shown = self._store.deliveries(turn.id)
-        await self._book.deliveries([*hidden, *shown])
-        return turn
+        return [*hidden, *shown]

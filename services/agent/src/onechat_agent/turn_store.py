@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import apsw
-from onechat_runtime.errors import StoreFull
 
 from onechat_agent.adapters import delivery_rows, turn_rows
 from onechat_agent.domain.delivery import Delivery, TurnId
@@ -18,9 +17,8 @@ from onechat_agent.domain.turn import Turn, TurnState
 from onechat_agent.domain.usage import Purpose
 from onechat_agent.means import Means
 from onechat_agent.model.items import TokenUsage
+from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
-
-FULL_PAUSE_S: Final = 5.0  # until a full disk is looked at again
 
 _PHASES: Final = {
     TurnState.ENDED: TurnPhase.ENDED,
@@ -45,17 +43,27 @@ class TurnStore:
         self._means = means
         self._seat = seat
         self.unwritten = Unwritten()
+        self.begun = False  #: whether the turn is on disk; it may be over by now
 
     async def begin(self, turn: Turn, early: Sequence[Delivery], whole: Sequence[Delivery]) -> None:
         """The turn and its deliveries, `early` ones logged before its view was read."""
 
         def job(db: apsw.Connection) -> None:
-            turn_rows.add(db, turn)
-            delivery_rows.take(db, turn.id, early, shown=False)
-            delivery_rows.take(db, turn.id, whole, shown=True)
-            self._keep(db, turn.id, TurnChanged(phase=TurnPhase.BEGUN))
+            self._begin(db, turn, early, whole)
 
         await self._write(turn.id, job)
+
+    def _begin(
+        self, db: apsw.Connection, turn: Turn, early: Sequence[Delivery], whole: Sequence[Delivery]
+    ) -> None:
+        turn_rows.add(db, turn)
+        self._means.store.when_committed(self._on_disk)
+        delivery_rows.take(db, turn.id, early, shown=False)
+        delivery_rows.take(db, turn.id, whole, shown=True)
+        self._keep(db, turn.id, TurnChanged(phase=TurnPhase.BEGUN))
+
+    def _on_disk(self) -> None:
+        self.begun = True
 
     async def resume(self, turn: Turn, *, starts: int, length: int) -> None:
         """Counts another start of the turn."""
@@ -107,10 +115,16 @@ class TurnStore:
         reply: str | None = None,
         notice: str | None = None,
         reason: str = "",
+        fresh: tuple[Turn, Sequence[Delivery]] | None = None,
     ) -> None:
-        """The turn is over and its deliveries are done; a turn that is over already stays as it is."""
+        """The turn is over and its deliveries are done; a turn that is over already stays as it is.
+
+        `fresh`: a turn that never had its view begins and ends in this one commit, with what it takes.
+        """
 
         def job(db: apsw.Connection) -> None:
+            if fresh is not None:
+                self._begin(db, fresh[0], (), fresh[1])
             open_turn = turn_rows.at_work(db, self._seat.id)
             if open_turn is None or open_turn.id != turn:
                 return
@@ -128,7 +142,9 @@ class TurnStore:
 
     def at_work(self) -> Turn | None:
         """The agent's turn that is not over."""
-        return self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id))
+        turn = self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id))
+        self.begun = self.begun or turn is not None
+        return turn
 
     def deliveries(self, turn: TurnId) -> tuple[list[Delivery], list[Delivery]]:
         """(those in the view only, those shown whole) of the turn, in order."""
@@ -154,8 +170,11 @@ class TurnStore:
         )
 
     async def _write(self, turn: TurnId, job: Callable[[apsw.Connection], None]) -> None:
-        """Commits `job` with what waits for a commit; on a full disk as soon as there is space again."""
-        taken, self.unwritten = self.unwritten, Unwritten()
+        """Commits `job` with what waits for a commit; on a full disk as soon as there is space again.
+
+        Only one call is at work at a time: what waits is the turn's, and a turn does one thing after another.
+        """
+        taken = self.unwritten
 
         def both(db: apsw.Connection) -> None:
             for model, tokens in taken.used:
@@ -166,8 +185,12 @@ class TurnStore:
                 turn_rows.taint(db, turn)
             job(db)
 
-        while True:
-            try:
-                return await self._means.store.write(both)
-            except StoreFull:
-                await self._means.clock.sleep(FULL_PAUSE_S)
+        def written() -> None:
+            self.unwritten = Unwritten()
+
+        def noted(db: apsw.Connection) -> None:
+            both(db)
+            # Also when a stop comes meanwhile: what was written must not be written twice, nor lost.
+            self._means.store.when_committed(written)
+
+        await committed(self._means.store, self._means.clock, noted)

@@ -18,6 +18,7 @@ from onechat_agent.adapters import usage_rows
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Price, Purpose, UsageRecord, cost, prices_from
 from onechat_agent.model.items import TokenUsage
+from onechat_agent.patience import committed
 
 
 class UsageBook:
@@ -51,7 +52,9 @@ class UsageBook:
     async def record_alone(self, agent: AgentId, model: str, purpose: Purpose, tokens: TokenUsage) -> None:
         """Adds one call in a transaction of its own; one that used nothing is not counted."""
         if tokens != TokenUsage():
-            await self._store.write(lambda db: self.record(db, agent, model, purpose, tokens))
+            await committed(
+                self._store, self._clock, lambda db: self.record(db, agent, model, purpose, tokens)
+            )
 
     def today(self) -> str:
         """The user's day, YYYY-MM-DD."""

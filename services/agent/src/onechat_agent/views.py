@@ -30,6 +30,7 @@ class Views:
         """
         self._compactor.try_now()
         failing = asyncio.ensure_future(self._compactor.lasting_failure())
+        reading: asyncio.Future[View] | None = None
         try:
             while True:
                 reading = asyncio.ensure_future(self._patience.get("view", lambda: self._read(seat)))
@@ -44,6 +45,8 @@ class Views:
                     return reading.result()
         finally:
             failing.cancel()
+            if reading is not None:
+                reading.cancel()  # else it would go on asking a memory that is away, for nobody
 
     async def _read(self, seat: Seat, wait_s: float = WAIT_S) -> View:
         return await self._memory.view(seat.id, wait_s)

@@ -5,6 +5,7 @@ agent.toml holds the agent's random id, and what differs from the service's sett
 """
 
 import os
+import re
 import secrets
 import tomllib
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from onechat_agent.domain.limits import Limits
 
 SETTINGS_FILE: Final = "agent.toml"
 INSTRUCTIONS_FILE: Final = "instructions.md"
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a log's too
 _TEXTS: Final = ("model", "effort", "workdir", "area")
 
 
@@ -69,26 +71,45 @@ def make(agents: Path, name: str, agent: AgentId) -> None:
     if target.exists():
         return
     beside = agents / f".{name}-{secrets.token_hex(4)}"
-    beside.mkdir(mode=0o700, parents=True)
-    settings = beside / SETTINGS_FILE
-    with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(tomli_w.dumps({"id": agent}).encode())
-        file.flush()
-        os.fsync(file.fileno())
-    beside.rename(target)
-    descriptor = os.open(agents, os.O_RDONLY)
+    try:
+        beside.mkdir(mode=0o700, parents=True)
+        settings = beside / SETTINGS_FILE
+        with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(tomli_w.dumps({"id": agent}).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        _sync(beside)
+        beside.rename(target)
+        _sync(agents)
+    except OSError as error:
+        raise StartRefused(
+            f"{target} cannot be made: {error.strerror}. Give this user write access to {agents}, "
+            "or set ONECHAT_AGENTS."
+        ) from None
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def rename(agents: Path, old: str, new: str) -> None:
-    """Gives an agent's folder its new name; one that has it stays. StartRefused without agents/."""
+def rename(agents: Path, old: str, new: str, agent: AgentId) -> None:
+    """Gives the folder of `agent` its new name; one that has it stays. StartRefused where that cannot be."""
     if not agents.is_dir():
         raise StartRefused(f"{agents} is missing. Mount or restore it and start again; nothing was changed.")
-    if (agents / old).exists() and not (agents / new).exists():
-        (agents / old).rename(agents / new)
+    if (agents / new).exists():
+        if read(agents / new).id != agent:
+            raise StartRefused(f"{agents / new} is another agent's folder. Choose another name for {old}.")
+        return
+    if (agents / old).exists():
+        try:
+            (agents / old).rename(agents / new)
+            _sync(agents)
+        except OSError as error:
+            raise StartRefused(f"{agents / old} cannot be renamed to {new}: {error.strerror}.") from None
 
 
 def read(path: Path) -> AgentFolder:
@@ -112,8 +133,8 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
     for name in ("id", *_TEXTS):
         if not isinstance(table.get(name, ""), str):
             raise ValueError(f"{name} must be a text in quotes")
-    if not table.get("id"):
-        raise ValueError("id is missing")
+    if not _ID.fullmatch(table.get("id", "")):
+        raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _")
     outside = table.get("outside", [])
     if not isinstance(outside, list) or not set(map(str, outside)) <= OUTSIDE_MAY:
         raise ValueError(f"outside is a list of some of {', '.join(sorted(OUTSIDE_MAY))}")

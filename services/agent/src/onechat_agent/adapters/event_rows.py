@@ -59,12 +59,12 @@ def add(db: apsw.Connection, event: NewEvent) -> int:
     return db.last_insert_rowid()
 
 
-def after(db: apsw.Connection, number: int, *, audience: str, up_to: int, limit: int) -> list[Event]:
-    """Kept events with numbers above `number` and at most `up_to`, in order; audience "*" is everybody's."""
+def between(db: apsw.Connection, after: int, up_to: int, *, audience: str) -> list[Event]:
+    """Kept events with numbers above `after` and at most `up_to`, in order; audience "*" is everybody's."""
     rows = db.execute(
         "SELECT number, agent_id, agent_name, audience, turn, time, generation, form, body FROM events"
-        " WHERE number > ?1 AND number <= ?2 AND (?3 = '*' OR audience = ?3) ORDER BY number LIMIT ?4",
-        (number, up_to, audience, limit),
+        " WHERE number > ?1 AND number <= ?2 AND (?3 = '*' OR audience = ?3) ORDER BY number",
+        (after, up_to, audience),
     )
     return [
         Event(

@@ -68,8 +68,11 @@ def timestamp(instant: datetime) -> Timestamp:
 
 
 def instant(made: Timestamp) -> datetime:
-    """An instant, UTC."""
-    return made.ToDatetime(tzinfo=UTC)
+    """An instant, UTC; one outside of what a calendar holds is its first or last."""
+    try:
+        return made.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return datetime.min.replace(tzinfo=UTC) if made.seconds < 0 else datetime.max.replace(tzinfo=UTC)
 
 
 def new_delivery(message: delivery_pb2.NewDelivery) -> NewDelivery:

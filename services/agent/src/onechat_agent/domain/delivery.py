@@ -3,6 +3,7 @@
 Sizes are UTF-8 bytes. How deliveries are stored: adapters/delivery_rows.py. The life of one: queue.py.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +16,10 @@ DeliveryId = NewType("DeliveryId", int)  #: never reused
 TurnId = NewType("TurnId", str)  #: random, never reused
 
 GROUP_WAIT = timedelta(minutes=1)  #: how long an incomplete group is waited for, from its first delivery
+NAME_MAX = 200  #: characters of a key, a source, a recipient, a group, an image's name
+IMAGES_MAX = 100
+TEXT_MAX_BYTES = 2_000_000  #: an event that holds it must fit into one response
+_SOURCE = re.compile(r"(whatsapp|telegram|schedule):\S+")
 HOPS_MAX = 8  #: from here on a message between agents is logged and wakes nobody
 
 
@@ -86,16 +91,25 @@ class Delivery:
 
 def fault(new: NewDelivery) -> str | None:
     """Why `new` cannot be taken, a sentence; None when it can."""
-    if not new.key or len(new.key) > 200 or not new.key.isascii():
-        return "A delivery's key is 1 to 200 ASCII characters."
+    if not 0 < len(new.key) <= NAME_MAX or not (new.key.isascii() and new.key.isprintable()):
+        return "A delivery's key is 1 to 200 printable ASCII characters."
     if not new.text.strip() and not new.images:
         return "A delivery needs a text or an image."
+    if len(new.text.encode("utf-8", "replace")) > TEXT_MAX_BYTES:
+        return "A delivery's text is at most 2 MB. Put a longer one into a file and name that."
     if new.kind not in (Kind.USER, Kind.WORK):
         return "A delivery is of the kind USER or WORK."
-    if new.source != "user" and ":" not in new.source:
+    if new.source != "user" and not (_SOURCE.fullmatch(new.source) and new.source.isprintable()):
         return "A delivery's source is user, whatsapp:ID, telegram:ID or schedule:ID."
     if bool(new.group) != (new.group_count > 0):
         return "A group has a name and a count; without one, both are empty."
+    names = (new.to, new.source, new.group, *new.images)
+    if max(map(len, names)) > NAME_MAX or not all(new.images) or len(new.images) > IMAGES_MAX:
+        return "A delivery's names have at most 200 characters, and it has at most 100 images."
+    if max(map(len, (new.reply_to.chat, new.reply_to.message, new.reply_to.topic))) > NAME_MAX:
+        return "The parts of a delivery's reply_to have at most 200 characters."
+    if new.time is not None and not 1970 <= new.time.year < 9999:
+        return "A delivery's time lies between the years 1970 and 9998."
     return None
 
 
@@ -130,14 +144,20 @@ def choose(queued: Sequence[Delivery], now: datetime) -> Choice:
     Backed deliveries go first and alone, so that what comes from outside never enters their turn. A group
     counts once it is complete, or a minute after its first; none of it is logged before.
     """
-    held, look_again = _held_groups(queued, now)
-    ready = [delivery for delivery in queued if delivery.group not in held]
+    _, look_again = _held_groups(queued, now)
+    ready = without_held_groups(queued, now)
     backed = tuple(delivery for delivery in ready if delivery.backed)
     if any(delivery.wakes for delivery in backed):
         return Choice(turn=backed, look_again=look_again)
     if any(delivery.wakes for delivery in ready):
         return Choice(turn=tuple(ready), look_again=look_again)
     return Choice(without_turn=tuple(ready), look_again=look_again)
+
+
+def without_held_groups(queued: Sequence[Delivery], now: datetime) -> list[Delivery]:
+    """`queued` without the groups that are still waited for, in its order."""
+    held, _ = _held_groups(queued, now)
+    return [delivery for delivery in queued if delivery.group not in held]
 
 
 def _held_groups(queued: Sequence[Delivery], now: datetime) -> tuple[set[str], datetime | None]:
@@ -162,13 +182,13 @@ def whole_ones(
 ) -> tuple[tuple[Delivery, ...], tuple[Delivery, ...]]:
     """Splits into (older ones that are only logged, newest ones that a call holds whole within `room` bytes).
 
-    The newest is always whole, however long it is.
+    The newest may take twice that; one that is longer still is read in the view, as no call could hold it.
     """
     used = 0
     cut = len(deliveries)
     while cut > 0:
         used += deliveries[cut - 1].size
-        if used > room and cut < len(deliveries):
+        if used > (room if cut < len(deliveries) else 2 * room):
             break
         cut -= 1
     return tuple(deliveries[:cut]), tuple(deliveries[cut:])

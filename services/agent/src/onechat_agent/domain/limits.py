@@ -38,7 +38,7 @@ class Repeat(StrEnum):
 
 @dataclass(slots=True)
 class Circles:
-    """Counts a turn's repetitions; belongs to one turn, is rebuilt when the turn is resumed."""
+    """Counts a turn's repetitions; belongs to one turn and starts anew when that is resumed."""
 
     _same: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _malformed: int = 0
