@@ -32,7 +32,7 @@ REPOSITORY: Final = Path(__file__).parents[2]
 READY_S: Final = 30.0
 LOOK_S: Final = 0.01
 _PORTS: Final = range(20_000, 31_000)  # below those that the kernel gives to connections
-_FROM_HERE: Final = ("PATH", "HOME", "LANG", "TMPDIR")
+_FROM_HERE: Final = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
 
 
 async def until(condition: Callable[[], bool], within_s: float = 30.0, what: str = "") -> None:

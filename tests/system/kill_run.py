@@ -67,7 +67,10 @@ class KillRun:
     api: BotApi
     rng: random.Random
     _locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
-    _waited_for: set[str] = field(default_factory=set)  #: words that a turn must answer
+    _waited_for: dict[str, str] = field(default_factory=dict)  #: texts that a turn must answer: their words
+    _word_of: dict[str, str] = field(default_factory=dict)  #: by key
+    _answered: set[str] = field(default_factory=set)
+    _looked_at: int = 0
 
     async def run(self, said: Sequence[Message], planned: Sequence[Kill]) -> None:
         """Say everything while services are killed; returns once all run again and all is done."""
@@ -77,14 +80,15 @@ class KillRun:
                     if kill.after == number:
                         strikes.create_task(self._strike(kill))
                 await self._say(message)
-                await self._answered_but(self.rng.choice((0, 0, 1, 3)))
+                if not any(later.group == message.group != "" for later in said[number + 1 :]):
+                    await self._answered_but(self.rng.choice((0, 0, 1, 3)))
         await self._answered_but(0)
         keys = {message.key for message in said if message.sender != TELEGRAM}
         await self.chat.all_done(keys)
 
     async def _say(self, message: Message) -> None:
         if message.wakes:
-            self._waited_for.add(message.word)
+            self._waited_for[message.text] = message.word
         if message.sender == TELEGRAM:
             self.api.say(message.text)
             return
@@ -100,18 +104,21 @@ class KillRun:
 
     async def _answered_but(self, left: int) -> None:
         """Return once at most so many messages wait for the end of a turn."""
-        await self.chat.until(lambda: len(self._waited_for - self._ended()) <= left, ANSWERED_S)
+        try:
+            await self.chat.until(lambda: len(self._unanswered()) <= left, ANSWERED_S)
+        except TimeoutError:
+            raise AssertionError(f"nobody answers {sorted(self._unanswered())}") from None
 
-    def _ended(self) -> set[str]:
-        """The words of messages whose turn has ended."""
-        words: dict[str, str] = {}
-        found: set[str] = set()
-        for event in self.chat.events:
+    def _unanswered(self) -> set[str]:
+        """The words of messages whose turn has not ended; looks at the events since the last time."""
+        for event in self.chat.events[self._looked_at :]:
             for body in (event.user_message, event.outside_message):
-                if body.key:
-                    words[body.key] = next((one for one in self._waited_for if one in body.text), "")
-            found |= {words.get(one.key, "") for one in event.turn_change.answered}
-        return found
+                if body.text in self._waited_for:
+                    self._word_of[body.key] = self._waited_for[body.text]
+            for one in event.turn_change.answered:
+                self._answered.add(self._word_of.get(one.key, ""))
+        self._looked_at = len(self.chat.events)
+        return {*self._waited_for.values()} - self._answered
 
     async def _strike(self, kill: Kill) -> None:
         async with self._locks[kill.service]:

@@ -4,21 +4,22 @@ Each point ends one run of a service; it is started again and the message is ans
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from onechat.agent.v1 import event_pb2
-from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_TOOL
+from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_ECHO, MESSAGE_KIND_TOOL
 
 from tests.fakes.five_services import FiveServices, Forks, five_services
 from tests.fakes.five_services_chat import Chat, chatting
 from tests.fakes.five_services_model import ModelProcess, model_process
 from tests.fakes.five_services_points import APPEND, ASK, COMMIT, Point
 
-ASKED = "zoom 0 1 and zoom 1 1"  # reads only: what is run again gives the same again
+READING = "zoom 0 1 and zoom 1 1"  # what is run again gives the same again
+RUNNING = "run `echo one` and run `echo two`"  # needs no memory while it is at work
 UNKNOWN = "interrupted, not known whether it ran"
 BEGIN = "onechat_agent.turn_store:TurnStore.begin"
 RESULT = "onechat_agent.calls:Calls.log_result"
@@ -36,12 +37,16 @@ TABLE = (  # a row or more for each of the table's
     Point(step="onechat_agent.turn_store:TurnStore.end", side="after", nth=1),
 )
 
+LEAST_STEPS = {(COMMIT, "agent"): 8, (APPEND, "agent"): 5, (ASK, "agent"): 2, (COMMIT, "memory"): 4}
+
+Logged = tuple[str, int, str]  #: key, kind and text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """What a message leaves behind, in every run the same."""
 
-    log: tuple[tuple[str, int, str], ...]  #: key, kind and text; a turn's own id is TURN in its keys
+    log: tuple[Logged, ...]  #: a turn's own id is TURN in its keys
     replies: tuple[str, ...]
     ends: tuple[int, ...]  #: how its turns ended
 
@@ -62,7 +67,7 @@ class Scene:
         await self.chat.ask("hello", key="hello")
         self._length = len(await self.chat.log())
 
-    async def ends_at(self, service: str, point: Point, text: str = ASKED) -> End | None:
+    async def ends_at(self, service: str, point: Point, text: str) -> End | None:
         """What the message leaves behind, `service` killed at `point`; None if that was not reached."""
         await self.services.stop(service)
         await self.services.start(service, point=point)
@@ -81,7 +86,7 @@ class Scene:
         await self.services.killed(service, within_s=120)
         await self.services.start(service)
 
-    async def end_of_asking(self, text: str = ASKED) -> End:
+    async def end_of_asking(self, text: str) -> End:
         """Say it and wait until all is done; what it leaves behind."""
         self._asked += 1
         key, place = f"asked:{self._asked}", len(self.chat.events)
@@ -91,7 +96,7 @@ class Scene:
         self._length += len(messages)
         turns = {message.turn for message in messages if message.turn}
         end = End(
-            log=tuple((_without(message.key, turns), message.kind, message.text) for message in messages),
+            log=_in_order((_without(one.key, turns), one.kind, one.text) for one in messages),
             replies=tuple(self.chat.replies_since(place)),
             ends=tuple(
                 event.turn_change.state
@@ -100,6 +105,19 @@ class Scene:
             ),
         )
         return replace(end, log=(("d:N", *end.log[0][1:]), *end.log[1:]))
+
+
+def _in_order(log: Iterable[Logged]) -> tuple[Logged, ...]:
+    """`log` with the results of one step in the order of their calls: they are logged as they end."""
+    found: list[Logged] = []
+    results: list[Logged] = []
+    for message in log:
+        if message[1] == MESSAGE_KIND_ECHO:
+            results.append(message)
+        else:
+            found += [*sorted(results), message]
+            results = []
+    return (*found, *sorted(results))
 
 
 def _without(key: str, turns: set[str]) -> str:
@@ -120,15 +138,15 @@ async def scene_in(forks: Forks, folder: Path) -> AsyncIterator[Scene]:
         yield scene
 
 
-async def differing(scene: Scene, service: str, points: Sequence[Point]) -> dict[str, object]:
-    """The points at which a kill changes the end, each with what it was."""
-    undisturbed = await scene.end_of_asking()
+async def differing(scene: Scene, service: str, text: str, points: Sequence[Point]) -> dict[str, object]:
+    """The points at which a kill of `service` changes the end of saying `text`, each with what it was."""
+    undisturbed = await scene.end_of_asking(text)
     assert len(undisturbed.replies) == 1
     assert undisturbed.ends == (event_pb2.TurnChange.STATE_ENDED,)
     assert len([one for one in undisturbed.log if one[1] == MESSAGE_KIND_TOOL]) == 2
     found: dict[str, object] = {}
     for point in points:
-        end = await scene.ends_at(service, point)
+        end = await scene.ends_at(service, point, text)
         if end is None:
             found[point.name] = "was not reached"
         elif end != undisturbed:
@@ -142,7 +160,7 @@ async def test_killed_right_after_any_row_of_the_table_a_turn_ends_as_if_it_had_
     forks: Forks, tmp_path: Path
 ) -> None:
     async with scene_in(forks, tmp_path) as scene:
-        assert await differing(scene, "agent", TABLE) == {}
+        assert await differing(scene, "agent", READING, TABLE) == {}
 
 
 async def test_a_memory_that_is_killed_before_its_answer_is_asked_again_with_the_same_keys(
@@ -152,7 +170,7 @@ async def test_a_memory_that_is_killed_before_its_answer_is_asked_again_with_the
     points = [Point(step=COMMIT, side="after", nth=nth) for nth in (2, 3, 5)]
 
     async with scene_in(forks, tmp_path) as scene:
-        assert await differing(scene, "memory", points) == {}
+        assert await differing(scene, "memory", RUNNING, points) == {}
 
 
 async def test_a_command_that_was_interrupted_is_not_run_again_and_the_model_is_told(
@@ -178,7 +196,7 @@ async def test_killed_again_and_again_at_the_same_place_a_turn_is_given_up_with_
     async with scene_in(forks, tmp_path) as scene:
         await scene.services.stop("agent")
         await scene.services.start("agent")
-        asking = asyncio.ensure_future(scene.end_of_asking())
+        asking = asyncio.ensure_future(scene.end_of_asking(READING))
         await scene.services.stop("agent")
         for _ in range(6):
             await scene.services.start("agent", point=Point(step=ASK, side="before", nth=1))
@@ -200,17 +218,18 @@ async def test_killed_around_each_commit_append_and_question_a_turn_ends_the_sam
     forks: Forks, tmp_path: Path, service: str, step: str
 ) -> None:
     async with scene_in(forks, tmp_path) as scene:
-        undisturbed = await scene.end_of_asking()
+        text = READING if service == "agent" else RUNNING
+        undisturbed = await scene.end_of_asking(text)
         wrong, nth, reached = {}, 0, True
         while reached:
             nth += 1
             for side in ("before", "after"):
                 point = Point(step=step, side=side, nth=nth)
-                end = await scene.ends_at(service, point)
+                end = await scene.ends_at(service, point, text)
                 reached = end is not None
                 if end not in (None, undisturbed):
                     wrong[point.name] = end
 
         assert wrong == {}
-        assert nth > (2 if step == ASK else 5)
+        assert nth > LEAST_STEPS[step, service]
         assert await scene.model.refusals() == []
