@@ -43,8 +43,8 @@ async def open_root(store: Store, clock: Clock, agents: Path, name: str) -> Agen
     path = agents / name
     if row.state is AgentState.READY and not (agents / row.name).is_dir() and not path.is_dir():
         raise StartRefused(
-            f"{agents / row.name} is missing, though {row.name} was there before. Mount or restore the agents "
-            "folder and start again; nothing was changed."
+            f"{agents / row.name} is missing, though {row.name} was there before. Mount or restore the "
+            "agents folder and start again; nothing was changed."
         )
     if row.name != name:
         await _rename(store, agents, row, name)

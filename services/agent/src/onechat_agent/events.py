@@ -27,7 +27,7 @@ from onechat_agent.domain.events import KEPT_DAYS, Event, NewEvent, Passing, Tex
 from onechat_agent.patience import committed
 
 JOIN_S: Final = 0.05  # text that comes within this time goes out as one piece
-PASSING_MAX: Final = 1_000  # pieces that wait for one subscriber; above that the oldest are lost
+PASSING_MAX: Final = 1_000  # things that wait for one subscriber; above that the oldest text is lost
 BATCH: Final = 100  # numbers looked at in one read of kept events
 _STREAM_FACT: Final = "event_stream"
 
