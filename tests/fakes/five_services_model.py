@@ -3,6 +3,7 @@
 What it answers and how it is directed: demo/README.md. Times are seconds.
 """
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.fakes.five_services import Forked, Forks, free_addresses, until
+from tests.fakes.five_services import LOOK_S, Forked, Forks, free_addresses, until
 
 
 class ModelProcess:
@@ -35,8 +36,13 @@ class ModelProcess:
         async with self._session.delete(f"{self._control}/script") as answer:
             assert answer.status == 200
 
-    async def reached(self, gate: str) -> bool:
-        """Whether a request waits at `gate`, or did."""
+    async def reached(self, gate: str, within_s: float = 30.0) -> None:
+        """Return once a request waits at `gate`, or did."""
+        async with asyncio.timeout(within_s):
+            while not await self._is_reached(gate):
+                await asyncio.sleep(LOOK_S)
+
+    async def _is_reached(self, gate: str) -> bool:
         async with self._session.get(f"{self._control}/gate/{gate}") as answer:
             return bool((await answer.json())["reached"])
 

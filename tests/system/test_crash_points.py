@@ -13,7 +13,7 @@ import pytest
 from onechat.agent.v1 import event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_ECHO, MESSAGE_KIND_TOOL
 
-from tests.fakes.five_services import FiveServices, Forks, five_services
+from tests.fakes.five_services import FiveServices, Forks, five_services, until
 from tests.fakes.five_services_chat import Chat, chatting
 from tests.fakes.five_services_model import ModelProcess, model_process
 from tests.fakes.five_services_points import APPEND, ASK, COMMIT, Point
@@ -194,19 +194,18 @@ async def test_killed_again_and_again_at_the_same_place_a_turn_is_given_up_with_
 ) -> None:
     """Else what kills the service would kill it for ever."""
     async with scene_in(forks, tmp_path) as scene:
-        await scene.services.stop("agent")
-        await scene.services.start("agent")
+        await scene.model.script({"gate": "held", "purpose": "turn"})
         asking = asyncio.ensure_future(scene.end_of_asking(READING))
+        await scene.model.reached("held")
         await scene.services.stop("agent")
-        for _ in range(6):
+        kills = 0
+        while not asking.done():
             await scene.services.start("agent", point=Point(step=ASK, side="before", nth=1))
-            if not scene.services.running("agent"):
-                continue
-            await scene.services.killed("agent")
-        await scene.services.start("agent")
+            await until(lambda: asking.done() or not scene.services.running("agent"))
+            kills += not scene.services.running("agent")
 
         end = await asking
-
+        assert kills == 5
         assert "interrupted five times" in end.replies[0]
 
 

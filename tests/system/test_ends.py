@@ -30,12 +30,6 @@ class Bench:
             assert await self.services.stop(name) < WITHIN_S, name
             await self.services.start(name)
 
-    async def reached(self, gate: str) -> None:
-        """Return once a request to the model waits at `gate`."""
-        async with asyncio.timeout(30):
-            while not await self.model.reached(gate):
-                await asyncio.sleep(0.02)
-
 
 @pytest.fixture
 async def bench(forks: Forks, tmp_path: Path) -> AsyncIterator[Bench]:
@@ -59,7 +53,7 @@ async def bench(forks: Forks, tmp_path: Path) -> AsyncIterator[Bench]:
 async def test_a_turn_that_waits_for_the_model_is_left_in_time_and_taken_up_again(bench: Bench) -> None:
     await bench.model.script({"gate": "held", "purpose": "turn", "times": 0})
     bench.api.say("a question from Telegram")
-    await bench.reached("held")
+    await bench.model.reached("held")
 
     await bench.restarted(*SERVICES)
     await bench.model.open("held")
