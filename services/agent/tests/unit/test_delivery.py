@@ -18,6 +18,7 @@ from onechat_agent.domain.delivery import (
     may_join,
     wakes,
     whole_ones,
+    without_held_groups,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -126,6 +127,13 @@ def test_an_incomplete_group_waits_a_minute_after_its_first() -> None:
     waiting = choose([one], NOON + GROUP_WAIT - timedelta(seconds=1))
     assert (waiting.turn, waiting.look_again) == ((), NOON + GROUP_WAIT)
     assert choose([one], NOON + GROUP_WAIT).turn == (one,)
+
+
+def test_no_part_of_an_incomplete_group_joins_a_turn() -> None:
+    one, alone = batch(1, group="g", group_count=2), batch(2)
+
+    assert without_held_groups([one, alone], NOON) == [alone]
+    assert without_held_groups([one, alone], NOON + GROUP_WAIT) == [one, alone]
 
 
 def test_a_complete_group_is_taken_at_once() -> None:
