@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -191,6 +192,18 @@ class FiveServices:
         self._running[name].signal(signal.SIGTERM)
         assert await self._running[name].end() == 0, self.said(name)[-2000:]
         return time.monotonic() - began
+
+    def fill_disk(self, name: str) -> None:
+        """From now on it can write no file, as on a full disk."""
+        self._limit_files(name, 0)
+
+    def free_disk(self, name: str) -> None:
+        """There is space again."""
+        self._limit_files(name, resource.RLIM_INFINITY)
+
+    def _limit_files(self, name: str, size: int) -> None:
+        process, (_, most) = self.process(name).pid, resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (size, most))
 
     async def refuse(
         self, name: str, file_limit: int | None = None, **environ: str

@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onechat.agent.v1 import event_pb2
+from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat_agent import sentences
 
 from tests.fakes.bot_api import TOKEN
@@ -146,6 +148,19 @@ async def test_without_a_key_rules_do_not_go_on_with_what_a_model_wrote(home: Ho
 
     assert line == sentences.DEMO_REFUSED
     assert await home.is_whole()
+
+
+async def test_without_a_key_a_new_store_begins_with_the_demo_model_which_says_so(
+    forks: Forks, tmp_path: Path
+) -> None:
+    async with five_services(forks, tmp_path) as services, chatting(services) as chat:
+        await services.start("memory", "agent")
+        reply = await chat.ask("hello", key="first")
+        asked: Any = ops_service_pb2_grpc.SnapshotServiceStub(services.channel())
+        info = await asked.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=5)
+
+        assert reply.startswith("Demo model: ")
+        assert sentences.DEMO_ANSWERS in info.remarks
 
 
 async def test_all_faults_of_the_settings_are_said_at_once(home: Home) -> None:
