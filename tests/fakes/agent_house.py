@@ -153,9 +153,13 @@ async def living(
     limits: Limits | None = None,
     model_client: ModelClient | None = None,
     change: Callable[[Seat], Seat] = lambda seat: seat,
+    through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
     after: int | None = None,
 ) -> AsyncIterator[House]:
-    """An agent service over what `folder` holds. `after`: the events that `seen` begins with."""
+    """An agent service over what `folder` holds, which reaches the memory `through` a client.
+
+    `after`: the events that `seen` begins with.
+    """
     settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
     path = settings.data / NAME / "store.db"
     async with Store.open(
@@ -165,7 +169,7 @@ async def living(
         make_workdir(settings, root)
         client = model_client or ModelClient(Endpoint.of(url=model.base_url, api_key=None))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
-        reader = MemoryClient(memory.loopback.channel("agent"), "Europe/Rome")
+        reader = through(MemoryClient(memory.loopback.channel("agent"), "Europe/Rome"))
         seat = change(root_seat(settings, root, at_hand, reader, clock, "Europe/Rome", board))
         seat = replace(seat, limits=limits) if limits else seat
         service = await assemble(
