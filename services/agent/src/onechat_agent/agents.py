@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import StartRefused, StoreFull
+from onechat_runtime.errors import RemoteError, StartRefused, StoreFull
 from onechat_runtime.request_ids import once
 from onechat_runtime.store import Store
 
@@ -27,6 +28,8 @@ from onechat_agent.errors import AgentUnknown
 from onechat_agent.loop import AgentLoop
 from onechat_agent.patience import Patience, committed
 from onechat_agent.seat import Seat
+
+REFUSED_PAUSE_S: Final = 10.0  # until a memory that refuses an agent's log is asked again
 
 log = logs.get("onechat.agent")
 
@@ -117,11 +120,20 @@ class Agents:
 
     def _life(self, seat: Seat, loop: AgentLoop) -> Callable[[], Awaitable[None]]:
         async def live() -> None:
-            await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name))
+            await self._make_log(seat)
             await committed(self._store, self._clock, lambda db: agent_rows.make_ready(db, seat.id))
             await loop.run()
 
         return live
+
+    async def _make_log(self, seat: Seat) -> None:
+        """Its log, also where the memory refuses it for a while: no restart of ours would mend that."""
+        while True:
+            try:
+                return await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name))
+            except RemoteError as error:
+                log.error("log_refused", agent=seat.name, code=error.code.name, reason=error.reason)
+                await self._clock.sleep(REFUSED_PAUSE_S)
 
     def all(self) -> list[AgentSeen]:
         """Every agent, the root first."""

@@ -15,10 +15,10 @@ from onechat_runtime.store import Store
 
 from onechat_agent import sentences
 from onechat_agent.adapters import usage_rows
-from onechat_agent.adapters.agent_folder import AgentFolder
+from onechat_agent.adapters.agent_folder import SETTINGS_FILE, AgentFolder
 from onechat_agent.adapters.demo_model import DemoModel, demo_model
 from onechat_agent.adapters.memory import MemoryClient
-from onechat_agent.config import AgentSettings
+from onechat_agent.config import EFFORTS, AgentSettings
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
@@ -42,7 +42,7 @@ class ModelAtHand:
 
     client: ModelClient
     model: str
-    compact_model: str
+    compact_model: str | None  #: None: the one of turns
     demo: DemoModel | None = None
 
 
@@ -72,7 +72,7 @@ async def model_at_hand(
             found = ModelAtHand(
                 client=ModelClient(endpoint),
                 model=settings.model,
-                compact_model=settings.compact_model or settings.model,
+                compact_model=settings.compact_model,
             )
         stack.push_async_callback(found.client.close)
         yield found
@@ -102,6 +102,12 @@ def root_seat(
     board: HealthBoard,
 ) -> Seat:
     """The root with its tools and its words."""
+    if folder.effort is not None and folder.effort not in EFFORTS:
+        raise StartRefused(
+            f"{folder.path / SETTINGS_FILE} cannot be used: effort is one of {', '.join(EFFORTS)}. "
+            "Mend it and start again."
+        )
+    turn_model = DEMO_MODEL if model.demo else folder.model or model.model
     landlock = landlock_version()
     if not landlock:
         board.remark("landlock", sentences.NO_LANDLOCK)
@@ -138,8 +144,8 @@ def root_seat(
         id=folder.id,
         name=settings.name,
         limits=folder.limits,
-        model=(folder.model or model.model) if model.demo is None else DEMO_MODEL,
-        compact_model=model.compact_model,
+        model=turn_model,
+        compact_model=model.compact_model or turn_model,
         effort=folder.effort or settings.effort,
         workdir=workdir,
         protected=tuple(path.absolute() for path in folder.protected),

@@ -161,6 +161,19 @@ async def test_what_agent_toml_says_goes_before_the_settings(start: Start) -> No
     assert (read.limits.calls, read.limits.minutes) == (7, 60)
 
 
+async def test_an_effort_that_no_model_has_is_refused_by_name(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    agents = tmp_path / "data" / "agent" / "agents"
+    agents.mkdir(parents=True)
+    agent_folder.make(agents, "One", AgentId("x"))
+    (agents / "One" / "agent.toml").write_text('id = "x"\neffort = "lots"')
+
+    with pytest.raises(StartRefused, match="effort is one of none, minimal"):
+        async with living(tmp_path, memory, model):
+            pass
+
+
 async def test_instructions_that_are_no_text_are_none(start: Start) -> None:
     first = await start.root()
     assert first.instructions_text() == ""

@@ -58,7 +58,7 @@ class DemoModel:
             port = int(self.address.rsplit(":", 1)[1].partition("/")[0])
             try:
                 await self.start(port)
-            except StartRefused:
+            except (StartRefused, OSError):
                 log.warning("demo_model_not_started")
 
     async def close(self) -> None:
