@@ -4,6 +4,7 @@ Each point ends one run of a service; it is started again and the message is ans
 """
 
 import asyncio
+import difflib
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from tests.fakes.five_services_model import ModelProcess, model_process
 from tests.fakes.five_services_points import APPEND, ASK, COMMIT, Point
 
 READING = "zoom 0 1 and zoom 1 1"  # what is run again gives the same again
+ROLLING = "read a.txt and read b.txt"  # gives more than a call may hold, where that is little
 RUNNING = "run `echo one` and run `echo two`"  # needs no memory while it is at work
 UNKNOWN = "interrupted, not known whether it ran"
 BEGIN = "onechat_agent.turn_store:TurnStore.begin"
@@ -36,8 +38,6 @@ TABLE = (  # a row or more for each of the table's
     Point(step=APPEND, side="after", nth=5),  # the reply is logged, the turn has no end
     Point(step="onechat_agent.turn_store:TurnStore.end", side="after", nth=1),
 )
-
-LEAST_STEPS = {(COMMIT, "agent"): 8, (APPEND, "agent"): 5, (ASK, "agent"): 2, (COMMIT, "memory"): 4}
 
 Logged = tuple[str, int, str]  #: key, kind and text
 
@@ -66,6 +66,16 @@ class Scene:
         await self.services.start("memory", "agent")
         await self.chat.ask("hello", key="hello")
         self._length = len(await self.chat.log())
+
+    async def make_rolling(self) -> None:
+        """From now on a call may hold less than what ROLLING gives: its turn goes on from a new view."""
+        for name in ("a", "b"):
+            lines = "".join(f"{name} {number}\n" for number in range(2_500))
+            (self.services.folder / "workspace" / f"{name}.txt").write_text(lines)
+        settings = self.services.data / "agent" / "agents" / "One" / "agent.toml"
+        settings.write_text(settings.read_text() + "\n[limits]\ncontext_bytes = 10000\n")
+        await self.services.stop("agent")
+        await self.services.start("agent")
 
     async def ends_at(self, service: str, point: Point, text: str) -> End | None:
         """What the message leaves behind, `service` killed at `point`; None if that was not reached."""
@@ -150,7 +160,7 @@ async def differing(scene: Scene, service: str, text: str, points: Sequence[Poin
         if end is None:
             found[point.name] = "was not reached"
         elif end != undisturbed:
-            found[point.name] = end
+            found[point.name] = differences(undisturbed, end)
     if refused := await scene.model.refusals():
         found["refused by the model"] = refused
     return found
@@ -210,14 +220,24 @@ async def test_killed_again_and_again_at_the_same_place_a_turn_is_given_up_with_
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("service", "step"), [("agent", COMMIT), ("agent", APPEND), ("agent", ASK), ("memory", COMMIT)]
+    ("service", "step", "text", "at_least"),
+    [
+        ("agent", COMMIT, READING, 5),
+        ("agent", APPEND, READING, 5),
+        ("agent", ASK, READING, 2),
+        ("memory", COMMIT, RUNNING, 4),
+        ("agent", COMMIT, ROLLING, 7),
+        ("agent", APPEND, ROLLING, 5),
+    ],
 )
 async def test_killed_around_each_commit_append_and_question_a_turn_ends_the_same(
-    forks: Forks, tmp_path: Path, service: str, step: str
+    forks: Forks, tmp_path: Path, service: str, step: str, text: str, at_least: int
 ) -> None:
     async with scene_in(forks, tmp_path) as scene:
-        text = READING if service == "agent" else RUNNING
+        if text is ROLLING:
+            await scene.make_rolling()
         undisturbed = await scene.end_of_asking(text)
         wrong, nth, reached = {}, 0, True
         while reached:
@@ -227,8 +247,18 @@ async def test_killed_around_each_commit_append_and_question_a_turn_ends_the_sam
                 end = await scene.ends_at(service, point, text)
                 reached = end is not None
                 if end not in (None, undisturbed):
-                    wrong[point.name] = end
+                    wrong[point.name] = differences(undisturbed, end)
 
         assert wrong == {}
-        assert nth > LEAST_STEPS[step, service]
+        assert nth > at_least
         assert await scene.model.refusals() == []
+        assert ("turn_rolled_over" in scene.services.said("agent")) is (text is ROLLING)
+
+
+def differences(wanted: End, found: End) -> list[str]:
+    """What is in one of the two and not in the other."""
+    lines = [
+        [f"{key} {kind} {text[:80]}" for key, kind, text in end.log] + [*end.replies, str(end.ends)]
+        for end in (wanted, found)
+    ]
+    return [line for line in difflib.ndiff(*lines) if line[0] in "+-"]
