@@ -265,10 +265,12 @@ async def test_fifty_odd_answers_end_in_replies_or_one_line_and_lose_nothing(
             Call(name=rng.choice(names) or "x", arguments=rng.choice(shapes)) for _ in range(rng.randrange(3))
         )
         model.say(Answer(text=rng.choice(texts), calls=calls))
-    async with living(tmp_path, memory, model) as house:
-        ends = [await house.say(f"message {number}") for number in range(12)]
+    clock = ManualClock()
+    async with living(tmp_path, memory, model, clock=clock) as house:
+        for number in range(12):
+            key = await house.deliver(f"message {number}")
+            await _advance_until(clock, house, key, step_s=2)
 
-        assert len(ends) == 12
         users = [line for line in await house.lines() if line.startswith("user:")]
         assert users == [f"user: message {number}" for number in range(12)]
         assert model.refusals() == []
