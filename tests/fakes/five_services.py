@@ -32,6 +32,7 @@ SERVICES: Final = ("memory", "agent", "whatsapp", "telegram", "scheduler")
 REPOSITORY: Final = Path(__file__).parents[2]
 READY_S: Final = 30.0
 LOOK_S: Final = 0.01
+PAGES_ABOVE: Final = 1000  # a service's port to that of its pages
 _PORTS: Final = range(20_000, 31_000)  # below those that the kernel gives to connections
 _FROM_HERE: Final = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
 
@@ -262,12 +263,15 @@ async def five_services(forks: Forks, folder: Path, **environ: str) -> AsyncIter
 
 
 def free_addresses(wanted: int) -> list[str]:
-    """Addresses on loopback that are free now, with the port of their pages a thousand above."""
+    """Addresses on loopback that are free now, with the port of their pages above each."""
     found: list[str] = []
+    taken: set[int] = set()
     ports = list(_PORTS)
     random.Random(os.getpid() + time.monotonic_ns()).shuffle(ports)
     for port in ports:
-        if _is_free(port) and _is_free(port + 1000):
+        mine = {port, port + PAGES_ABOVE}
+        if not mine & taken and all(map(_is_free, mine)):
+            taken |= mine
             found.append(f"127.0.0.1:{port}")
         if len(found) == wanted:
             return found
