@@ -38,6 +38,8 @@ _OUTCOME_UNKNOWN: Final = frozenset(
         grpc.StatusCode.RESOURCE_EXHAUSTED,
     }
 )
+# Reasons of the door itself, given when the call was at work already and may have done what it was to do.
+_GIVEN_AT_WORK: Final = frozenset({"BUG", "NEIGHBOUR_AWAY", "SERVICE_ENDING", "CALL_TOO_LONG"})
 
 
 def retriable(code: grpc.StatusCode) -> bool:
@@ -152,6 +154,18 @@ class NeighbourAway(ServiceError):
     code, reason = grpc.StatusCode.UNAVAILABLE, "NEIGHBOUR_AWAY"
 
 
+class ServiceEnding(ServiceError):
+    """The service is ending: call again."""
+
+    code, reason = grpc.StatusCode.UNAVAILABLE, "SERVICE_ENDING"
+
+
+class CallTooLong(ServiceError):
+    """The call had no deadline and took too long: pass one that is longer."""
+
+    code, reason = grpc.StatusCode.DEADLINE_EXCEEDED, "CALL_TOO_LONG"
+
+
 class RemoteError(Exception):
     """What another service answered instead of a response, or that it did not answer.
 
@@ -175,7 +189,7 @@ class RemoteError(Exception):
         self.reason = reason
         self.metadata = metadata or {}
         self.retry_after_s = retry_after_s
-        refused = bool(reason) and code is not grpc.StatusCode.INTERNAL
+        refused = bool(reason) and reason not in _GIVEN_AT_WORK
         self.outcome_known = (
             refused or code not in _OUTCOME_UNKNOWN if outcome_known is None else outcome_known
         )

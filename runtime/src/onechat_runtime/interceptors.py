@@ -22,8 +22,10 @@ from onechat_runtime import logs
 from onechat_runtime.errors import (
     Bug,
     CallerNotAllowed,
+    CallTooLong,
     NeighbourAway,
     RemoteError,
+    ServiceEnding,
     ServiceError,
     TokenMissing,
     TokenUnknown,
@@ -117,9 +119,9 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         outcome = _Outcome()
         RPCS_AT_WORK.inc()
         try:
-            outcome.caller = self._admit(rule, context)
+            self._admit(rule, context, outcome)
             caller_at_work.set(outcome.caller)
-            async with self._limited(rule, context, outcome):
+            async with self._limited(rule, context):
                 yield
         except grpc.aio.AbortError:
             outcome.code = _code_of(context)
@@ -141,22 +143,22 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             if not rule.quiet:
                 _note(rpc, outcome, time.monotonic() - started)
 
-    def _admit(self, rule: Rule, context: _Context) -> str:
-        """Who calls; raises when nobody we know does, or one who may not."""
+    def _admit(self, rule: Rule, context: _Context, outcome: "_Outcome") -> None:
+        """Note who calls; raises when nobody we know does, or one who may not."""
         if rule.allow is None:
-            return _NOBODY
+            return
         token = _token_in(context)
         if token is None:
             raise TokenMissing()
         caller = self._callers.who(token)
         if caller is None:
             raise TokenUnknown()
+        outcome.caller = caller
         if caller not in rule.allow:
             raise CallerNotAllowed(caller=caller)
-        return caller
 
     @asynccontextmanager
-    async def _limited(self, rule: Rule, context: _Context, outcome: "_Outcome") -> AsyncIterator[None]:
+    async def _limited(self, rule: Rule, context: _Context) -> AsyncIterator[None]:
         """End the call at the cap, if its caller gave no deadline, or when the service ends."""
         cap_s = rule.cap_s if context.time_remaining() is None else None
         limit = asyncio.timeout(0 if rule.ends_at_drain and self._draining else cap_s)
@@ -169,11 +171,10 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             if not limit.expired():
                 raise  # the handler's own
             if rule.ends_at_drain and self._draining:
-                outcome.code, text = grpc.StatusCode.UNAVAILABLE, "The service is ending: call again."
-            else:
-                outcome.code = grpc.StatusCode.DEADLINE_EXCEEDED
-                text = f"The call had no deadline and took over {cap_s:g} s: pass one that is longer."
-            await context.abort(outcome.code, text)
+                raise ServiceEnding() from None
+            raise CallTooLong(
+                f"The call had no deadline and took over {cap_s:g} s: pass one that is longer."
+            ) from None
         finally:
             self._ended_at_drain.discard(limit)
 

@@ -64,12 +64,13 @@ async def test_a_caller_with_its_token_is_known_by_name(loopback, kind):
 
 
 @KINDS
-async def test_a_caller_that_is_not_on_the_list_is_refused(loopback, servicer, kind):
+async def test_a_caller_that_is_not_on_the_list_is_refused(loopback, servicer, kind, logged):
     error = await _refused(CALLS[kind](EchoStub(loopback.channel("whatsapp")), "hi"))
 
     assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "CALLER_NOT_ALLOWED")
     assert error.metadata == {"caller": "whatsapp"}
     assert servicer.heard == []
+    assert [one["caller"] for one in logged() if one["event"] == "rpc"] == ["whatsapp"]
 
 
 @pytest.mark.parametrize(
@@ -203,8 +204,9 @@ async def test_a_call_without_a_deadline_is_capped(servicer):
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await EchoStub(channel).Echo(StringValue(value="wait"), metadata=metadata)
 
-    assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert "no deadline" in raised.value.details()
+    error = RemoteError.of(raised.value)
+    assert (error.code, error.reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "CALL_TOO_LONG")
+    assert "no deadline" in error.message
     assert servicer.finished == 1
 
 
@@ -244,7 +246,8 @@ async def test_a_drain_ends_endless_streams_and_lets_calls_finish(servicer):
 
         assert await call == "wait"
         await draining
-    assert error.code is grpc.StatusCode.UNAVAILABLE
+    assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "SERVICE_ENDING")
+    assert error.retry_after_s is not None
     assert "ending" in error.message
 
 

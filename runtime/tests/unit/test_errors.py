@@ -98,6 +98,9 @@ def test_others_are_not(code):
         ("INTERNAL", "BUG", False),
         ("RESOURCE_EXHAUSTED", "", False),
         ("RESOURCE_EXHAUSTED", "STORE_FULL", True),
+        ("UNAVAILABLE", "NEIGHBOUR_AWAY", False),
+        ("UNAVAILABLE", "SERVICE_ENDING", False),
+        ("DEADLINE_EXCEEDED", "CALL_TOO_LONG", False),
     ],
 )
 def test_the_outcome_is_known_only_when_a_service_refused(code, reason, known):
