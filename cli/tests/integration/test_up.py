@@ -154,6 +154,17 @@ async def test_a_service_that_refuses_to_start_ends_all_with_its_line(start):
     assert "onechat: agent does not start: the store is held by process 7." in up.lines
 
 
+async def test_all_that_refuse_are_heard_and_a_fault_that_they_share_is_told_once(start):
+    """A person mends a wrong .env in one go."""
+    async with start(agent="refuse", memory="refuse") as up:
+        code = await up.end()
+
+    assert code == Exit.REFUSED
+    assert [line for line in up.lines if line.startswith("onechat: ")] == [
+        "onechat: agent, memory do not start: the store is held by process 7."
+    ]
+
+
 async def test_a_service_that_died_is_started_again_and_told(start):
     async with start(agent="die once", memory="serve") as up:
         line = await up.until("starting again in")

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ async def up(
 ) -> Exit:
     """Run the services until SIGTERM, SIGINT or SIGHUP. `modules` by service name; ours unless given.
 
-    Raises StartRefused; a service that refuses to start gives REFUSED, its words on stderr.
+    Raises StartRefused; services that refuse to start give REFUSED, their words on stderr.
     """
     claim_folder(settings.data, private=False)
     lock = WriterLock(settings.data / LOCK)
@@ -72,13 +72,24 @@ async def _run(services: list[Service], logs: Path) -> Exit:
         refused = await household.keep(services, stop)
     finally:
         greeting.cancel()
-    if refused is None:
+    if not refused:
         print("All services have ended.", flush=True)
         return Exit.OK
-    name, words = refused
-    for line in words.splitlines():
-        print(f"onechat: {name} does not start: {line}", file=sys.stderr, flush=True)
+    for line in refusal_lines(refused):
+        print(f"onechat: {line}", file=sys.stderr, flush=True)
     return Exit.REFUSED
+
+
+def refusal_lines(refused: Sequence[tuple[str, str]]) -> list[str]:
+    """A line for each fault, with the names of all that gave it; `refused` holds names and their words."""
+    names: dict[str, list[str]] = {}
+    for name, words in refused:
+        for line in words.splitlines():
+            names.setdefault(line, []).append(name)
+    return [
+        f"{', '.join(these)} {'does' if len(these) == 1 else 'do'} not start: {line}"
+        for line, these in names.items()
+    ]
 
 
 async def _greet(services: list[Service], logs: Path) -> None:
