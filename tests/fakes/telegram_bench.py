@@ -96,7 +96,7 @@ class Bench:
                 BotApiClient.connected(Secret(self.api.token), self.api.address)
             )
             rng = random.Random(7)
-            ownership = Ownership(store, clock, board, None if owner is None else UserId(owner), rng.choice)
+            ownership = Ownership(store, clock, None if owner is None else UserId(owner), rng.choice)
             link = Link(clock, board)
             gateway = await opened_gateway(
                 client,
@@ -110,7 +110,9 @@ class Bench:
                 rng=rng,
             )
             servicer = TelegramServicer(store, gateway.outbox, link, ownership, clock)
-            loopback = await stack.enter_async_context(serving(served(servicer), name="telegram"))
+            loopback = await stack.enter_async_context(
+                serving(served(servicer), name="telegram", board=board)
+            )
             tasks = [asyncio.ensure_future(job()) for job in gateway.background if work]
             try:
                 yield Running(

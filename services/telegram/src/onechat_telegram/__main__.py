@@ -41,7 +41,7 @@ async def run(settings: TelegramSettings, reached: Reached = on_we_go) -> None:
             )
         )
         named = None if settings.owner is None else UserId(settings.owner)
-        ownership = Ownership(store, clock, board, named, secrets.choice)
+        ownership = Ownership(store, clock, named, secrets.choice)
         link = Link(clock, board, LinkState.NO_TOKEN if settings.bot_token is None else LinkState.CONNECTING)
         gateway: Gateway | None = None
         if settings.bot_token is None:

@@ -1,6 +1,7 @@
 """Who owns the bot: the settings' user, else whoever sent the pairing code; and what others are told.
 
-The code is made once and kept until it is used. It is shown in the log and in the status.
+The code is made once and kept until it is used. The log shows it, and GetStatus to the operator. Health and
+GetInfo do not, for whoever reads those could become the owner.
 """
 
 import asyncio
@@ -9,17 +10,14 @@ from collections.abc import Callable, Sequence
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import chat_store
 from onechat_telegram.domain.ids import UserId
 from onechat_telegram.domain.pairing import new_code, same_code
-from onechat_telegram.domain.wording import NO_OWNER_YET, NOT_FOR_YOU, pairing_remark
+from onechat_telegram.domain.wording import NO_OWNER_YET, NOT_FOR_YOU
 
 log = logs.get("onechat_telegram.ownership")
-
-_REMARK = "pairing"
 
 
 class Ownership:
@@ -29,14 +27,12 @@ class Ownership:
         self,
         store: Store,
         clock: Clock,
-        board: HealthBoard,
         named: UserId | None,
         choose: Callable[[Sequence[str]], str],
     ) -> None:
         """`named` is the settings' owner; `choose` picks a letter of a new code by chance."""
         self._store = store
         self._clock = clock
-        self._board = board
         self._named = named
         self._choose = choose
         self._known = asyncio.Event()  #: there is an owner
@@ -57,10 +53,9 @@ class Ownership:
         return self._named if self._named is not None else self._store.read(chat_store.owner)
 
     def show(self, bot: str) -> None:
-        """Show how to pair with `bot`, its user name if known, in log and health, while it has no owner."""
+        """Show how to pair with `bot`, its user name if known, in the log, while it has no owner."""
         if self.code:
             log.info("pairing_code", code=self.code, bot=bot)
-            self._board.remark(_REMARK, pairing_remark(self.code, bot))
 
     def pairs(self, code: str) -> bool:
         """Whether `code` makes its sender the owner."""
@@ -90,5 +85,4 @@ class Ownership:
         if self.owner is not None and not self._known.is_set():
             log.info("paired")
             self.code = ""
-            self._board.remark(_REMARK, "")
             self._known.set()

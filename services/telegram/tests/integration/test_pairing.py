@@ -1,6 +1,8 @@
 """Who becomes the owner, and what the status says of it."""
 
+from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
+from onechat_runtime.health_service import health_page
 from onechat_telegram.domain.wording import ALREADY_YOURS, NO_OWNER_YET, NOT_FOR_YOU, WELCOME
 
 from tests.fakes.bot_api import OWNER
@@ -20,7 +22,6 @@ async def test_the_first_chat_that_sends_the_code_becomes_the_owners(bench: Benc
         assert running.api.texts() == [WELCOME]
         assert running.agent.texts() == ["hello"]
         assert running.ownership.code == ""
-        assert running.board.remarks() == {}
 
 
 async def test_the_code_pairs_once(bench: Bench) -> None:
@@ -73,14 +74,20 @@ async def test_messages_before_the_pairing_do_not_reach_the_agent(bench: Bench) 
 
 
 async def test_the_status_shows_the_code_to_the_operator_alone(bench: Bench) -> None:
+    """Whoever has it can become the owner: another service, or the agent's shell with the pages of health."""
     async with bench.running(owner=None) as running:
         await running.api.until(lambda: running.api.calls["getUpdates"] > 0)
 
         operators = await _status(running, "operator")
         agents = await _status(running, "agent")
+        info = ops_service_pb2_grpc.SnapshotServiceStub(running.loopback.channel("agent"))
+        told = str(await info.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=5))
+        _, page = health_page(running.board)
 
         assert operators.pairing_code == running.ownership.code
         assert agents.pairing_code == ""
+        assert running.ownership.code not in told
+        assert running.ownership.code not in page.decode()
         assert not operators.paired
         assert operators.bot == running.api.username
         assert operators.link == telegram_service_pb2.LINK_STATE_CONNECTED

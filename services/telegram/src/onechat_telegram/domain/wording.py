@@ -44,12 +44,6 @@ def not_read(kind: str) -> str:
     return f"{kind} are not read yet: please write it as text."
 
 
-def pairing_remark(code: str, bot: str) -> str:
-    """How to become the owner, for logs and status; `bot` is its user name, or empty before it is known."""
-    where = f"@{bot}" if bot else "the bot"
-    return f"Telegram has no owner yet: send {where} the message /start {code}"
-
-
 def whole_letters(text: str) -> str:
     """`text` with halves of letters joined where they belong together, else replaced; JSON may hold such."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
