@@ -112,6 +112,27 @@ def test_status_shows_services_agents_memory_and_links():
     ]
 
 
+def test_what_a_service_says_of_its_link_is_said_once():
+    report = Report(
+        services=(
+            service("whatsapp", remarks=("WhatsApp is not linked.",)),
+            service("telegram", troubles=("Telegram refuses the bot's token: check TELEGRAM_TOKEN.",)),
+        ),
+        links=(
+            LinkReport(name="whatsapp", state="not set up", lost=False),
+            LinkReport(name="telegram", state="token refused", lost=True, said=("@bot",)),
+        ),
+    )
+
+    lines = status_lines(report, report.wrong(), now=NOW, colour=False)
+
+    assert [line for line in lines if ": " in line] == [
+        "telegram: token refused, @bot",
+        "whatsapp: WhatsApp is not linked.",
+        "wrong: telegram: Telegram refuses the bot's token: check TELEGRAM_TOKEN.",
+    ]
+
+
 def test_colour_is_only_where_it_is_asked_for():
     report = Report(services=(service("memory", State.AWAY),))
 

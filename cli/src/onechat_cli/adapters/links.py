@@ -33,7 +33,7 @@ async def telegram_link(channel: grpc.aio.Channel) -> LinkReport:
     status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=_READ_S)
     said = [f"@{status.bot}"] if status.bot else []
     if status.pairing_code:
-        said.append(f"not paired: send /start {status.pairing_code} to the bot")
+        said.append(f"no owner yet: send /start {status.pairing_code} to the bot")
     if status.inbox:
         said.append(f"{status.inbox} on their way in")
     if status.outbox:

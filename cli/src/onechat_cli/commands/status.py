@@ -39,10 +39,11 @@ def lines_of(found: Report, wrong: list[str], *, now: datetime, colour: bool) ->
     blocks = [_services(found, now, colour=colour), _agents(found, now)]
     if found.memory is not None:
         blocks.append([_memory(found.memory)])
-    blocks.append([_link(link) for link in found.links])
     remarks = [(service.name, remark) for service in found.services for remark in service.remarks]
-    linked = {remark for link in found.links for remark in link.said}
-    blocks.append([f"{name}: {one_line(text, 400)}" for name, text in remarks if text not in linked])
+    told = {name for name, _ in remarks}
+    # A link without more to say than its state is told by its service's remark, where there is one.
+    blocks.append([_link(link) for link in found.links if link.said or link.name not in told])
+    blocks.append([f"{name}: {one_line(text, 400)}" for name, text in remarks])
     red, plain = ("\x1b[31m", "\x1b[0m") if colour else ("", "")
     blocks.append([f"{red}wrong:{plain} {one_line(sentence, 400)}" for sentence in wrong] or ["all is well"])
     lines: list[str] = []

@@ -87,8 +87,9 @@ class Report:
             elif service.state is State.REFUSING:
                 found.append(f"{service.name}: {service.fault}")
             found += [f"{service.name}: {sentence}" for sentence in service.troubles]
+        explained = {service.name for service in self.services if service.troubles}
         for link in self.links:
-            if link.lost:
+            if link.lost and link.name not in explained:
                 found.append(f"{link.name}: the link is lost: {link.state}.")
             if link.set_aside:
                 found.append(f"{link.name}: {link.set_aside} set aside; its log says why.")
