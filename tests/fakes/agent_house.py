@@ -181,8 +181,9 @@ async def living(
             prices={},
             clock=clock,
             rng=random.Random(7),
+            board=board,
         )
-        async with serving(service.served, name=NAME, schema=store.schema) as loopback:
+        async with serving(service.served, name=NAME, schema=store.schema, board=board) as loopback:
             house = House(loopback, memory, model, seat, store)
             tasks = [asyncio.ensure_future(run()) for run in service.background]
             watching = asyncio.ensure_future(_watch(house, after))

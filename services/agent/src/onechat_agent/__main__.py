@@ -55,6 +55,7 @@ async def run(settings: AgentSettings) -> None:
             prices=prices,
             clock=clock,
             rng=rng,
+            board=board,
         )
         background = [model.client.warm_up, *service.background]
         if model.demo is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from onechat_runtime.clock import Clock
+from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import Served
 from onechat_runtime.store import Store
 
@@ -48,12 +49,13 @@ async def assemble(
     prices: Mapping[str, Price],
     clock: Clock,
     rng: random.Random,
+    board: HealthBoard,
 ) -> AgentService:
     """The service with `seat` as its root; `zone` is the user's, an IANA name."""
     usage = UsageBook(store, clock, ZoneInfo(zone), prices)
     patience = Patience(clock, rng)
     events = Events(store, clock, await store.write(open_stream))
-    telling = Telling(store, events, clock)
+    telling = Telling(store, events, clock, board)
     compactor = Compactor(
         memory=memory,
         model=model,

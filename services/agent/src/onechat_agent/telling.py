@@ -1,11 +1,12 @@
 """What onechat itself tells the user about the model: once per cause, until a call succeeds.
 
-The sentences are sentences.py's. Times are seconds.
+The status shows the latest as a trouble as long. The sentences are sentences.py's. Times are seconds.
 """
 
 from typing import Final
 
 from onechat_runtime.clock import Clock
+from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store
 
 from onechat_agent import sentences
@@ -18,19 +19,22 @@ from onechat_agent.seat import Seat
 
 UNREACHABLE_AFTER_S: Final = 60.0  # a shorter outage is nobody's business
 _UNREACHABLE: Final = "unreachable"
+_TROUBLE: Final = "model"
 
 
 class Telling:
     """Which causes have been told since the last success; shared by all turns and the compactor."""
 
-    def __init__(self, store: Store, events: Events, clock: Clock) -> None:
+    def __init__(self, store: Store, events: Events, clock: Clock, board: HealthBoard) -> None:
         self._store = store
         self._events = events
         self._clock = clock
+        self._board = board
         self._told: set[str] = set()
 
-    def first_time(self, cause: str) -> bool:
-        """Whether `cause` has not been told since a call succeeded; from now on it has."""
+    def first_time(self, cause: str, failure: ModelFailure) -> bool:
+        """Whether `cause` has not been told since a call succeeded; from now on it has, by `failure`."""
+        self._board.trouble(_TROUBLE, failure.sentence)
         if cause in self._told:
             return False
         self._told.add(cause)
@@ -38,11 +42,12 @@ class Telling:
 
     def succeeded(self) -> None:
         """A call to the model worked: whatever fails next is news again."""
+        self._board.clear(_TROUBLE)
         self._told.clear()
 
     async def unreachable(self, seat: Seat, turn: TurnId | None, failure: ModelFailure) -> None:
         """Tells that a model is away for over a minute, and that nothing is lost by it."""
-        if self.first_time(_UNREACHABLE):
+        if self.first_time(_UNREACHABLE, failure):
             await self.notice(seat, turn, sentences.KEPT_UNTIL_REACHABLE.format(cause=failure.sentence))
 
     async def notice(self, seat: Seat, turn: TurnId | None, text: str) -> None:

@@ -80,7 +80,7 @@ class Ends:
         if turn is None and self._store.begun:
             return
         await self._book.deliveries(self._new if turn is None else self._all_of(turn))
-        told = not failure.lasting or self._means.telling.first_time(failure.code)
+        told = not failure.lasting or self._means.telling.first_time(failure.code, failure)
         if failure.usage != TokenUsage():
             self._store.unwritten.used.append((self._seat.model, failure.usage))
         await self._fail(turn, failure.sentence, told=told)

@@ -28,6 +28,7 @@ from tests.fakes.scripted_model import (
 )
 
 STATES = event_pb2.TurnChange
+PAUSE_MAX_S = 300.0  # of a pause between tries; what sleeps longer does housekeeping
 LOOK = Answer(calls=(call("date", id=0),))
 
 
@@ -158,7 +159,7 @@ async def test_a_busy_server_is_asked_again_after_its_own_delay_and_nothing_is_t
     model.say("here I am")
     async with living(tmp_path, memory, model, clock=clock) as house:
         key = await house.deliver("hello")
-        await _advance_until(clock, house, key, step_s=2)
+        await _sleep_through(clock, house, key)
 
         assert house.seen.replies() == ["here I am"]
         assert house.seen.notices() == []
@@ -172,7 +173,7 @@ async def test_an_outage_is_told_after_a_minute_and_the_turn_goes_on_by_itself(
     model.say("back again")
     async with living(tmp_path, memory, model, clock=clock) as house:
         key = await house.deliver("hello")
-        await _advance_until(clock, house, key, step_s=30)
+        await _sleep_through(clock, house, key)
 
         assert house.seen.replies() == ["back again"]
         assert len(house.seen.notices()) == 1
@@ -187,7 +188,7 @@ async def test_a_cut_stream_voids_its_text_and_is_asked_again(
     model.say("the whole reply")
     async with living(tmp_path, memory, model, clock=clock) as house:
         key = await house.deliver("hello")
-        await _advance_until(clock, house, key, step_s=2)
+        await _sleep_through(clock, house, key)
 
         assert house.seen.replies() == ["the whole reply"]
         assert await house.lines() == ["user: hello", "reply: the whole reply"]
@@ -209,6 +210,21 @@ async def test_a_cause_that_lasts_is_told_once_until_a_call_succeeds(
         assert "OPENAI_API_KEY" in house.seen.notices()[0]
         assert "OPENAI_API_KEY" in end.reason
         assert len([line for line in await house.lines() if line.startswith("user:")]) == 6
+
+
+async def test_the_status_shows_a_failure_that_lasts_until_a_call_succeeds(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Nobody who asks what is wrong should hear that all is well while nothing gets an answer."""
+    model.fail(wrong_key())
+    async with living(tmp_path, memory, model) as house:
+        end = await house.say("hello")
+        troubles = [trouble.sentence for trouble in house.loopback.board.troubles().values()]
+        model.say("now it works")
+        await house.say("and now?")
+
+        assert troubles == [end.reason]
+        assert house.loopback.board.troubles() == {}
 
 
 async def test_a_turn_that_waits_for_lines_fails_like_the_compaction_that_cannot_be_had(
@@ -269,7 +285,7 @@ async def test_fifty_odd_answers_end_in_replies_or_one_line_and_lose_nothing(
     async with living(tmp_path, memory, model, clock=clock) as house:
         for number in range(12):
             key = await house.deliver(f"message {number}")
-            await _advance_until(clock, house, key, step_s=2)
+            await _sleep_through(clock, house, key)
 
         users = [line for line in await house.lines() if line.startswith("user:")]
         assert users == [f"user: message {number}" for number in range(12)]
@@ -293,10 +309,11 @@ async def _until_file(path: Path) -> None:
             await asyncio.sleep(0.01)
 
 
-async def _advance_until(clock: ManualClock, house: House, key: str, step_s: float) -> None:
-    """Turns the clock whenever somebody sleeps on it, until the turn with `key` is over."""
+async def _sleep_through(clock: ManualClock, house: House, key: str) -> None:
+    """Ends each pause at once until the turn with `key` is over; while nobody pauses no time passes."""
     ended = asyncio.ensure_future(house.ended(key))
     while not ended.done():
-        clock.advance(step_s)
+        if clock.sleepers and clock.sleepers[0] <= PAUSE_MAX_S:
+            clock.advance(clock.sleepers[0])
         await asyncio.wait({ended}, timeout=0.02)
     ended.result()
