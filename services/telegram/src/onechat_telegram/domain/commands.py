@@ -9,6 +9,7 @@ from onechat_telegram.domain.wording import whole_letters
 MENU: Final = (
     ("stop", "stop what is being done, or /stop NAME"),
     ("usage", "what the model calls have cost"),
+    ("agents", "who is there, and what each does"),
     ("help", "all commands"),
 )
 

@@ -1,0 +1,17 @@
+"""The clients offer the commands that the agent service has: none too few, and none that it refuses."""
+
+from onechat_agent.commands import HELP
+from onechat_cli.domain.typed import COMMANDS, LEAVING
+from onechat_telegram.domain.commands import MENU
+
+TAKEN = {line.split()[0] for line in HELP.splitlines()}
+
+
+def test_the_terminal_completes_every_command_and_its_own_way_out():
+    offered = {command.split()[0] for command in COMMANDS}
+
+    assert offered - LEAVING == TAKEN
+
+
+def test_the_telegram_menu_has_every_command():
+    assert {f"/{name}" for name, _ in MENU} == TAKEN
