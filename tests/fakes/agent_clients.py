@@ -15,7 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2, delivery_pb2, event_pb2, usage_pb2
 from onechat_runtime.errors import ServiceError
 
-from tests.fakes.agent_servicer import AgentServicer, EventsGone
+from tests.fakes.agent_servicer import AgentServicer
 
 ROOT = "root-id"
 
@@ -58,8 +58,7 @@ class ChatAgent(AgentServicer):
         await self._called("Subscribe")
         place, cuts = self._number, self._cuts
         if request.HasField("after"):
-            if request.stream not in {"", self.stream} or request.after < self.oldest - 1:
-                raise EventsGone(oldest=str(self.oldest), stream=self.stream)
+            self._want_here(request)
             place = request.after
         elif request.last:
             place = max(self._number - request.last, self.oldest - 1)

@@ -1,10 +1,12 @@
 """An agent service on loopback that keeps its promises and has no model: a test is its agent.
 
 Deliver is idempotent by key, Subscribe resumable by stream and number, RunCommand by request id. `fail` makes
-a method refuse, `hold` makes it wait; both may come before it did its work or after.
+a method refuse, `hold` makes it wait; both may come before it did its work or after. It passes what the real
+service passes: tests/contract/test_agents_alike.py.
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -25,6 +27,7 @@ from onechat_runtime.tokens import CALLERS
 
 from tests.fakes.loopback import TOKENS, Loopback, serving
 
+_COMMAND = re.compile(r"/[a-zA-Z_]+(@\w+)?(\s.*)?", re.DOTALL)
 _DESCRIPTOR = agent_service_pb2.DESCRIPTOR.services_by_name["AgentService"]
 
 
@@ -94,9 +97,10 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         await self._called("RunCommand")
         fault = self._fault("RunCommand", [request.request_id])
         await _apply(fault, "before")
-        if request.line.split()[0].count("/") > 1:
+        if not _COMMAND.fullmatch(request.line.strip()):
             raise NotACommand
-        self.commands.setdefault(request.request_id, request)
+        if self.commands.setdefault(request.request_id, request).line != request.line:
+            raise KeyReused
         await self._wake()
         await _apply(fault, "after")
         return agent_service_pb2.RunCommandResponse(answer=f"did {request.line}")
@@ -106,9 +110,7 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         fault = self._fault("Subscribe", [])
         await _apply(fault, "before")
         if request.HasField("after"):
-            elsewhere = request.stream not in {"", self.stream}
-            if elsewhere or request.after < self.oldest - 1:
-                raise EventsGone(oldest=str(self.oldest), stream=self.stream)
+            self._want_here(request)
         place = request.after if request.HasField("after") else self._number
         self.subscribed.append(request)
         await self._wake()
@@ -124,6 +126,12 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
             async with self._changed:
                 while self._number <= place:
                     await self._changed.wait()
+
+    def _want_here(self, request: Any) -> None:
+        """Raises EventsGone for a place of another stream, below the oldest event or beyond the newest."""
+        elsewhere = request.stream not in {"", self.stream}
+        if elsewhere or not self.oldest - 1 <= request.after <= self._number:
+            raise EventsGone(oldest=str(self.oldest), stream=self.stream)
 
     async def take_turn(self, reply: str) -> None:
         """A whole turn that ends with `reply`."""

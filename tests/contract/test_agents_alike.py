@@ -1,0 +1,150 @@
+"""What clients and gateways count on of the agent service: the real one and each double of it pass this.
+
+A double that keeps less would let tests pass that fail with the service.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2
+from onechat_runtime.errors import RemoteError
+
+from tests.fakes.agent_clients import ChatAgent
+from tests.fakes.agent_house import living
+from tests.fakes.agent_servicer import AgentServicer, agent_serving
+from tests.fakes.memory_server import remembering
+from tests.fakes.scripted_model import ScriptedModel
+
+KINDS = ("service", "gateway's double", "chat's double")
+CALL_S = 20.0
+
+
+@pytest.fixture(params=KINDS)
+async def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """A stub of an agent that answers every message with a turn."""
+    async with AsyncExitStack() as stack:
+        if request.param == "service":
+            memory = await stack.enter_async_context(remembering(tmp_path / "memory"))
+            model = await stack.enter_async_context(ScriptedModel.serving())
+            house = await stack.enter_async_context(living(tmp_path, memory, model))
+            yield house.stub()
+            return
+        double = chat_double() if request.param == "chat's double" else AgentServicer(replies=replied)
+        loopback = await stack.enter_async_context(agent_serving(double))
+        yield agent_service_pb2_grpc.AgentServiceStub(loopback.channel())
+
+
+def replied(delivery: delivery_pb2.NewDelivery) -> str:
+    return f"to {delivery.text}"
+
+
+def chat_double() -> ChatAgent:
+    double = ChatAgent()
+
+    async def answer(delivery: delivery_pb2.NewDelivery) -> None:
+        await double.answer(delivery.key, replied(delivery), turn=f"turn of {delivery.key}")
+
+    double.on_delivery = answer
+    return double
+
+
+async def deliver(agent: Any, key: str, text: str) -> Any:
+    delivery = delivery_pb2.NewDelivery(key=key, text=text, backed=True)
+    return await agent.Deliver(agent_service_pb2.DeliverRequest(deliveries=[delivery]), timeout=CALL_S)
+
+
+async def command(agent: Any, line: str, request_id: str = "") -> str:
+    request = agent_service_pb2.RunCommandRequest(line=line, request_id=request_id)
+    answer: str = (await agent.RunCommand(request, timeout=CALL_S)).answer
+    return answer
+
+
+async def events(agent: Any, replies: int, **place: Any) -> list[Any]:
+    """What a subscription opens with, and the kept events up to so many replies."""
+    seen = []
+    request = agent_service_pb2.SubscribeRequest(**place)
+    async with asyncio.timeout(CALL_S):
+        async for response in agent.Subscribe(request, timeout=CALL_S):
+            kind = response.WhichOneof("item")
+            if kind in ("ready", "event"):
+                seen.append(response)
+            if sum(one.event.HasField("reply") for one in seen) == replies and replies:
+                break
+            if not replies and kind == "ready":
+                break
+    return seen
+
+
+async def refused(call: Any) -> RemoteError:
+    with pytest.raises(RemoteError) as raised:
+        await call
+    return raised.value
+
+
+async def test_a_delivery_that_comes_again_is_answered_alike_and_taken_once(agent: Any) -> None:
+    """A gateway whose answer was lost sends it again; the user must not get two replies."""
+    first = await deliver(agent, "k:1", "one")
+    again = await deliver(agent, "k:1", "one")
+    await deliver(agent, "k:2", "two")
+    seen = await events(agent, 2, after=0)
+
+    assert first.deliveries[0].key == again.deliveries[0].key == "k:1"
+    assert first.deliveries[0].delivery_id == again.deliveries[0].delivery_id
+    assert len({one.event.turn for one in seen if one.event.HasField("reply")}) == 2
+
+
+async def test_a_known_key_with_other_words_is_refused(agent: Any) -> None:
+    await deliver(agent, "k:1", "one")
+
+    error = await refused(deliver(agent, "k:1", "another"))
+
+    assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
+
+
+async def test_a_subscription_opens_with_its_place_and_goes_on_from_any(agent: Any) -> None:
+    opened = (await events(agent, 0))[0]
+    await deliver(agent, "k:1", "one")
+    _, *after = await events(agent, 1, after=opened.number, stream=opened.stream)
+    _, *rest = await events(agent, 1, after=after[0].event.number, stream=opened.stream)
+
+    numbers = [one.event.number for one in after]
+    assert opened.HasField("ready")
+    assert opened.stream
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > opened.number
+    assert [one.event.number for one in rest] == numbers[1:]
+
+
+@pytest.mark.parametrize("place", [{"after": 1, "stream": "of another store"}, {"after": 1_000}])
+async def test_a_place_that_is_not_here_is_refused_with_where_to_go_on(
+    agent: Any, place: dict[str, Any]
+) -> None:
+    """A client of a restored store would else wait for ever for what it has missed."""
+    await deliver(agent, "k:1", "one")
+
+    error = await refused(events(agent, 1, **place))
+
+    assert (error.code, error.reason) == (grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE")
+    assert error.metadata["oldest"].isdigit()
+    assert error.metadata["stream"]
+
+
+@pytest.mark.parametrize("line", ["hello", "/etc/hosts", "", "/"])
+async def test_a_line_that_is_no_command_is_refused(agent: Any, line: str) -> None:
+    error = await refused(command(agent, line))
+
+    assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "NOT_A_COMMAND")
+
+
+async def test_a_command_under_a_used_id_gets_its_first_answer(agent: Any) -> None:
+    first = await command(agent, "/stop", "r:1")
+    again = await command(agent, "/stop", "r:1")
+    error = await refused(command(agent, "/stop all", "r:1"))
+
+    assert first == again
+    assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
