@@ -9,6 +9,7 @@ from typing import Final
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.data_folder import WriterLock, claim_folder
 from onechat_runtime.errors import StartRefused
+from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import ensure_tokens
 
 from onechat_cli.config import SERVICES, CliSettings
@@ -18,7 +19,6 @@ from onechat_cli.up.healthz import listens
 from onechat_cli.up.log_files import RotatingLog
 from onechat_cli.up.remarks import remarks
 from onechat_cli.up.service import Service, own_environment
-from onechat_cli.up.time_zone import machine_zone
 
 LOCK: Final = "up.lock"
 LOGS: Final = "logs"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from onechat_cli.up.time_zone import machine_zone
+from onechat_runtime.time_zone import machine_zone
 
 
 def is_first_start(data: Path) -> bool:

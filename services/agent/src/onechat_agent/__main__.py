@@ -1,5 +1,6 @@
 """The composition root of the agent service: settings in, the root opened, a server out."""
 
+import os
 import sys
 from contextlib import AsyncExitStack
 
@@ -8,9 +9,10 @@ from onechat_runtime.clock import SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import run_service, serve
 from onechat_runtime.store import Store, migrations_in
+from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import own_token
 
-from onechat_agent import wiring, zone
+from onechat_agent import wiring
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.agents import open_root
 from onechat_agent.assembly import assemble
@@ -26,7 +28,7 @@ async def run(settings: AgentSettings) -> None:
     """Serve until told to end."""
     protect_process()
     clock, rng, board = SystemClock(), wiring.chance(), HealthBoard()
-    zone_name = settings.zone or zone.of_machine()
+    zone = settings.zone or machine_zone(os.environ)
     data = settings.data / NAME
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
@@ -45,13 +47,13 @@ async def run(settings: AgentSettings) -> None:
         channel = await stack.enter_async_context(
             open_channel(settings.memory_address, token=own_token(settings, NAME), name="memory", board=board)
         )
-        memory = MemoryClient(channel, zone_name)
+        memory = MemoryClient(channel, zone)
         service = await assemble(
             store=store,
             memory=memory,
             model=model.client,
-            seat=wiring.root_seat(settings, folder, model, memory, clock, zone_name, board),
-            zone=zone_name,
+            seat=wiring.root_seat(settings, folder, model, memory, clock, zone, board),
+            zone=zone,
             prices=prices,
             clock=clock,
             rng=rng,

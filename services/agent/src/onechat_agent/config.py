@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onechat_runtime.settings import Secret, ServiceSettings, address_of, one_of, secret, setting
+from onechat_runtime.time_zone import zone_name
 
-from onechat_agent import zone
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.model import endpoint
 
@@ -30,7 +30,7 @@ class AgentSettings(ServiceSettings):
     name: str = setting("ONECHAT_NAME", parse=_name, default="One", doc="the agent's name")
     zone: str | None = setting(
         "ONECHAT_TIME_ZONE",
-        parse=zone.parse,
+        parse=zone_name,
         default=None,
         doc="the user's IANA time zone, such as Europe/Rome; unset: the machine's",
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from onechat_agent import wiring, zone
+from onechat_agent import wiring
 from onechat_agent.adapters import agent_folder, usage_rows
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.chat import AgentId
@@ -81,14 +81,6 @@ def test_a_key_is_in_no_repr(tmp_path: Path) -> None:
 )
 def test_without_a_key_or_a_server_the_demo_answers(environ: dict[str, str], demo: bool) -> None:
     assert load(AgentSettings, environ).wants_demo is demo
-
-
-def test_the_machines_zone_is_taken_and_nonsense_is_not() -> None:
-    assert zone.of_machine({"TZ": ":Asia/Tokyo"}) == "Asia/Tokyo"
-    assert zone.parse(zone.of_machine({"TZ": "nonsense"}))
-    for name in ("", "Europe", "../etc/passwd", "Europe/Rome\0", "/etc/localtime"):
-        with pytest.raises(ValueError, match="IANA"):
-            zone.parse(name)
 
 
 async def test_the_demo_is_refused_where_a_real_model_has_written(tmp_path: Path) -> None:

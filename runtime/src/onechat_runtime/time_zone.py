@@ -1,4 +1,4 @@
-"""The machine's time zone, as an IANA name."""
+"""Time zones by their IANA names: the machine's own, and whether a name is one."""
 
 import os
 from collections.abc import Mapping
@@ -23,13 +23,18 @@ def machine_zone(
     return "UTC"
 
 
+def zone_name(name: str) -> str:
+    """`name` when it is an IANA zone that this machine knows; else ValueError. Parses a setting."""
+    if is_zone(name):
+        return name
+    raise ValueError("write an IANA zone, such as Europe/Rome")
+
+
 def is_zone(name: str) -> bool:
     """Whether `name` is an IANA zone that this machine knows."""
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError, below
-        return False
-    except KeyError:
+    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError
         return False
     return True
 
