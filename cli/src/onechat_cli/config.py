@@ -16,7 +16,6 @@ from onechat_runtime.tokens import FOLDER, read_token
 
 SERVICES: Final = ("agent", "memory", "whatsapp", "telegram", "scheduler")
 DOTENV: Final = Path(".env")
-METRICS_PORT_ABOVE: Final = 1000  # the port of /healthz is the service's port and this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

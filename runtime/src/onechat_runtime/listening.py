@@ -4,6 +4,7 @@ Building one from parts and ending it in order; a process around it: server.py. 
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -25,11 +26,12 @@ from onechat_runtime.health import HealthBoard
 from onechat_runtime.health_service import HealthService, health_page
 from onechat_runtime.interceptors import Gate, Rule
 from onechat_runtime.loopback_http import Page, serving_pages
+from onechat_runtime.settings import METRICS_ABOVE
 from onechat_runtime.tokens import CALLERS, Callers
 
 UNARY_CAP_S: Final = 30.0
-METRICS_ABOVE: Final = 1000  # the pages' port is the service's plus this
 DRAIN_S: Final = 7.0  # leaves of the ten seconds enough to end background work and close the store
+SOCKET_PATH_MAX: Final = 107 - len(".http")  # bytes; sun_path of unix(7), and the pages' socket is beside it
 LAST_WORD_S: Final = 0.2  # for what watches health to hear that it ends
 
 _OPTIONS: Final = (
@@ -191,6 +193,10 @@ async def _refuse_held_port(address: str) -> None:
 async def _refuse_held_socket(address: str) -> None:
     """gRPC would take a unix socket away from whoever listens on it."""
     path = Path(address.removeprefix("unix:"))
+    if len(os.fsencode(path)) > SOCKET_PATH_MAX:
+        raise StartRefused(f"{address} cannot be listened on: a socket's path has at most {SOCKET_PATH_MAX} bytes.")
+    if not path.parent.is_dir():
+        raise StartRefused(f"{address} cannot be listened on: there is no folder {path.parent}.")
     with suppress(FileNotFoundError, ConnectionRefusedError):
         try:
             _, writer = await asyncio.open_unix_connection(path)

@@ -24,7 +24,8 @@ SERVICE_PORTS: Final = {
     "telegram": 50054,
     "scheduler": 50055,
 }
-PORT_MAX: Final = 64535  # the metrics port is 1000 above
+METRICS_ABOVE: Final = 1000  # the port of /healthz and /metrics is the service's plus this
+PORT_MAX: Final = 65535 - METRICS_ABOVE
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from onechat_runtime.clock import Clock
-
-from onechat_cli.config import METRICS_PORT_ABOVE
+from onechat_runtime.settings import METRICS_ABOVE
 
 _LOOK_S: Final = 0.1  # between two looks at a service that starts
 _ANSWER_S: Final = 2.0
@@ -62,7 +61,7 @@ async def listens(address: str) -> bool:
 async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     if address.startswith("unix:"):
         return await asyncio.open_unix_connection(f"{address.removeprefix('unix:')}.http")
-    port = int(address.rpartition(":")[2]) + METRICS_PORT_ABOVE
+    port = int(address.rpartition(":")[2]) + METRICS_ABOVE
     if port > 65535:
         raise ValueError("this service's pages have no fixed port")
     return await asyncio.open_connection("127.0.0.1", port)
