@@ -142,6 +142,18 @@ async def test_an_agent_toml_that_cannot_be_used_is_named(start: Start, text: st
     assert str(first.path / "agent.toml") in why
 
 
+async def test_a_new_agent_toml_shows_what_may_stand_in_it(start: Start) -> None:
+    """Taking the # away changes nothing until a value is changed."""
+    made = await start.ready()
+    file = made.path / "agent.toml"
+    hints = [line for line in file.read_text().splitlines() if line.startswith("#") and line[1:2].strip()]
+
+    file.write_text(file.read_text().replace("\n#", "\n").replace("\n ", "\n# "))
+
+    assert len(hints) >= 10
+    assert await start.ready() == made
+
+
 async def test_a_missing_agent_toml_is_named(start: Start) -> None:
     first = await start.ready()
     (first.path / "agent.toml").unlink()

@@ -75,7 +75,7 @@ def make(agents: Path, name: str, agent: AgentId) -> None:
         beside.mkdir(mode=0o700, parents=True)
         settings = beside / SETTINGS_FILE
         with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(tomli_w.dumps({"id": agent}).encode())
+            file.write((tomli_w.dumps({"id": agent}) + _hints()).encode())
             file.flush()
             os.fsync(file.fileno())
         _sync(beside)
@@ -86,6 +86,19 @@ def make(agents: Path, name: str, agent: AgentId) -> None:
             f"{target} cannot be made: {error.strerror}. Give this user write access to {agents}, "
             "or set ONECHAT_AGENTS."
         ) from None
+
+
+def _hints() -> str:
+    """What else may stand in agent.toml, as comments, with what holds without it."""
+    limits = (f"#{field.name} = {field.default}\n" for field in fields(Limits))
+    return (
+        "\n# The id stays as it is. What follows is for this agent alone, from the next start on.\n"
+        "# In the place of ONECHAT_MODEL, ONECHAT_EFFORT and ONECHAT_WORKDIR:\n"
+        '#model = ""\n#effort = ""\n#workdir = ""\n'
+        f"# Tools that it may use for others without your yes: some of {', '.join(sorted(OUTSIDE_MAY))}.\n"
+        "#outside = []\n"
+        "\n#[limits]\n" + "".join(limits)
+    )
 
 
 def _sync(folder: Path) -> None:
