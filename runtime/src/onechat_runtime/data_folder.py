@@ -49,7 +49,9 @@ def unusable(path: Path, error: OSError) -> StartRefused:
             f"{path} cannot be written ({error.strerror}): give this user write access, "
             "or name another folder in ONECHAT_DATA."
         )
-    return StartRefused(f"{path} cannot be used: {error.strerror or error}.")
+    return StartRefused(
+        f"{path} cannot be used: {error.strerror or error}. Mend it, or name another folder in ONECHAT_DATA."
+    )
 
 
 def disk_full(path: Path) -> StartRefused:
