@@ -34,9 +34,22 @@ async def loopback(servicer):
 
 @pytest.fixture
 def logged(capsys):
-    """The lines that were logged, as objects."""
+    """The lines that were logged, as objects, once so many calls are among them.
+
+    A call's line is written when the call is over, which its caller may know before.
+    """
     logs.configure("kitchen", "debug", json=True)
-    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    lines = []
+
+    async def until(calls):
+        async with asyncio.timeout(5):
+            while True:
+                lines.extend(json.loads(line) for line in capsys.readouterr().err.splitlines())
+                if len([line for line in lines if line["event"] == "rpc"]) >= calls:
+                    return lines
+                await asyncio.sleep(0.005)
+
+    yield until
     structlog.reset_defaults()
 
 
@@ -70,7 +83,7 @@ async def test_a_caller_that_is_not_on_the_list_is_refused(loopback, servicer, k
     assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "CALLER_NOT_ALLOWED")
     assert error.metadata == {"caller": "whatsapp"}
     assert servicer.heard == []
-    assert [one["caller"] for one in logged() if one["event"] == "rpc"] == ["whatsapp"]
+    assert [one["caller"] for one in await logged(1) if one["event"] == "rpc"] == ["whatsapp"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +169,7 @@ async def test_a_bug_is_internal_without_its_text_and_its_stack_is_logged(loopba
     assert (error.code, error.reason) == (grpc.StatusCode.INTERNAL, "BUG")
     assert SECRET_TEXT not in str(error)
     assert not error.outcome_known
-    lines = logged()
+    lines = await logged(1)
     (failure,) = [line for line in lines if line["event"] == "rpc_failed"]
     assert "ValueError" in failure["stack"]
     assert "in _act" in failure["stack"] or "_act" in failure["stack"]
@@ -170,7 +183,7 @@ async def test_another_service_that_is_away_is_no_bug_of_this_one(loopback, kind
 
     assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "NEIGHBOUR_AWAY")
     assert SECRET_TEXT not in error.message
-    assert "rpc_failed" not in [line["event"] for line in logged()]
+    assert "rpc_failed" not in [line["event"] for line in await logged(1)]
 
 
 @KINDS
@@ -185,7 +198,7 @@ async def test_every_call_is_logged_once_without_what_was_said(loopback, kind, l
     await CALLS[kind](EchoStub(loopback.channel("agent")), SECRET_TEXT)
     await _refused(CALLS[kind](EchoStub(loopback.channel("agent")), "refuse"))
 
-    lines = logged()
+    lines = await logged(2)
     calls = [line for line in lines if line["event"] == "rpc"]
     assert [(one["rpc"], one["caller"], one["code"], one.get("reason")) for one in calls] == [
         (f"EchoService/{kind}", "agent", "OK", None),
