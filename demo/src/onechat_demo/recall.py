@@ -1,6 +1,7 @@
 """Looking something up: which lines of a view to zoom, and when what a zoom gave is enough. Pure.
 
-A line counts by how many of the words it holds; the user's own words go before replies, newer before older.
+A line counts by how many of the words it holds; the user's own words go first, newer before older. A
+reply, or a question like this one, is looked up only where nothing else has the words, for it repeats them.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,8 @@ def _best(lines: Sequence[Line], words: Sequence[str]) -> list[Line]:
     if most == 0:
         return []
     best = [line for count, line in found if count == most]
-    return sorted(best, key=lambda line: (_rank(line), -line.first))
+    telling = [line for line in best if line.count > 1 or _rank(line) == 0]
+    return sorted(telling or best, key=lambda line: (_rank(line), -line.first))
 
 
 def _rank(line: Line) -> int:
