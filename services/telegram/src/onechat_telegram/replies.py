@@ -115,7 +115,8 @@ class Replies:
 
     async def _say(self, place: EventPlace, text: str) -> None:
         owner = await self._ownership.wait_known()
-        pieces = pieces_of(text, render)
+        # Aside: a long reply takes seconds, in which updates and probes must be answered.
+        pieces = await asyncio.to_thread(pieces_of, text, render)
         self._reached("taking")
         now = self._clock.now()
         await self._store.write(

@@ -1,10 +1,13 @@
 """What the agent says reaches the owner's chat: each piece once, in order, whatever Telegram answers."""
 
 import asyncio
+import time
 from datetime import UTC, datetime
 
 import pytest
 from onechat_telegram.adapters import piece_store
+from onechat_telegram.adapters.markdown import render
+from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.utf16 import units
 from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED, REPEAT_MARK
 
@@ -46,6 +49,24 @@ async def test_why_a_turn_failed_is_said_once(running: Running) -> None:
     await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
 
     assert running.api.texts() == ["The key is wrong.", "The model refused.", "next"]
+
+
+async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Running) -> None:
+    """Else polls, "typing…" and probes would wait for seconds; a probe that fails has the service killed."""
+    text = "# a\n" * 4_000
+    began = time.monotonic()
+    pieces = pieces_of(text, render)
+    alone_s = time.monotonic() - began
+
+    await running.agent.reply(text)
+    longest_s = 0.0
+    while "taken" not in running.passed:
+        turn = time.monotonic()
+        await asyncio.sleep(0)
+        longest_s = max(longest_s, time.monotonic() - turn)
+
+    assert running.store.read(piece_store.next_piece) is not None or len(running.api.sent) == len(pieces)
+    assert longest_s < alone_s / 2
 
 
 @pytest.mark.parametrize("text", ["😀" * 2049, "😀" * 5000, "a" * 4095 + "🎩", "!" * 4096, THREE_PIECES])

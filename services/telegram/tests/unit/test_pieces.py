@@ -43,6 +43,32 @@ def pieces(text: str, room: int = TEXT_MAX) -> tuple[Piece, ...]:
     return pieces_of(text, render, room)
 
 
+def test_a_text_of_nothing_but_formatting_is_not_rendered_over_and_over() -> None:
+    """A long reply of headings took two minutes: each size that was tried was a quarter smaller, no more."""
+    rendered = 0
+
+    def dense(part: str) -> Rendered:
+        nonlocal rendered
+        rendered += units(part)
+        bold = tuple(Entity(type="bold", offset=offset, length=1) for offset in range(0, len(part), 2))
+        return Rendered(text=part, entities=bold)
+
+    text = "a " * 10_000
+    made = pieces_of(text, dense)
+
+    assert all(len(piece.entities) <= ENTITIES_MAX for piece in made)
+    assert rendered < 5 * len(text)
+
+
+def test_hundreds_of_entities_are_cleaned_at_once() -> None:
+    """Each is compared with those that it meets, not cut along all that there are."""
+    text = "ab " * 400
+    bold = [Entity(type="bold", offset=3 * place, length=2) for place in range(400)]
+    italic = [Entity(type="italic", offset=3 * place + 1, length=1) for place in range(400)]
+
+    assert len(cleaned(text, [*bold, *italic])) == 800
+
+
 @given(text=MARKDOWN | st.text(max_size=200), room=st.sampled_from([100, 300, TEXT_MAX]))
 @settings(max_examples=120, deadline=None)
 def test_every_piece_is_one_that_telegram_takes(text: str, room: int) -> None:

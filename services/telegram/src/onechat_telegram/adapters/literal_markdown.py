@@ -133,7 +133,8 @@ def _cells_too_many(data: bytes, events: Sequence[Event]) -> Iterator[int]:
 def _pipes(data: bytes, events: Sequence[Event]) -> dict[int, bytes]:
     """What to put where `||` would hide a text that was not meant so, or break a table's empty cell."""
     code, tables = _ranges(events, "CodeBlock", "Code"), _ranges(events, "Table")
-    spoilers = [found.span() for found in _SPOILER.finditer(data)]
+    spoilers = list(_SPOILER.finditer(data))
+    begins, ends = {found.start() for found in spoilers}, {found.end() for found in spoilers}
     places: dict[int, bytes] = {}
     for found in _PIPES.finditer(data):
         start, end = found.span()
@@ -141,7 +142,7 @@ def _pipes(data: bytes, events: Sequence[Event]) -> dict[int, bytes]:
             continue
         if _within(start, tables):
             places.update(dict.fromkeys(range(start + 1, end), b" "))
-        elif not any(left == start or right == end for left, right in spoilers):
+        elif start not in begins and end not in ends:
             places.update(dict.fromkeys(range(start, end), b"\\"))
     return places
 

@@ -39,7 +39,7 @@ def _fitting(source: str, render: Render, limit: int, room: int) -> Iterator[Pie
         if blank(part):
             continue
         shown = render(part)
-        smaller = min(limit, units(part)) * 3 // 4
+        smaller = _smaller(min(limit, units(part)), len(shown.entities) if shown else 0)
         if shown is None or blank(shown.text):
             yield Piece(text=part, entities=(), plain=part)
         elif units(shown.text) <= room and len(shown.entities) <= ENTITIES_MAX:
@@ -48,3 +48,12 @@ def _fitting(source: str, render: Render, limit: int, room: int) -> Iterator[Pie
             yield from _fitting(part, render, smaller, room)
         else:
             yield Piece(text=part, entities=(), plain=part)
+
+
+def _smaller(size: int, entities: int) -> int:
+    """The next size to try for a part of `size` units that came out with too much, of at least an eighth.
+
+    It goes by how many entities too many there are: else a text of nothing but headings would be rendered ten
+    times over.
+    """
+    return min(size * 3 // 4, max(size // 8, size * ENTITIES_MAX // max(entities, 1)))
