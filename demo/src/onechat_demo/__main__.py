@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from onechat_demo.control import ControlRoutes
 from onechat_demo.lacks import Lack
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         asyncio.run(_run(options))
+    except BrokenPipeError:
+        return 0  # whoever started it is gone before it could be told the address
     except OSError as error:
         print(f"The demo model cannot listen on port {options.port}: {error.strerror}.", file=sys.stderr)
         return 2
@@ -84,7 +87,8 @@ def _stop_at_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) 
     def wait() -> None:
         while os.read(sys.stdin.fileno(), 4096):
             pass
-        loop.call_soon_threadsafe(stop.set)
+        with suppress(RuntimeError):  # the loop is closed: it ended by itself meanwhile
+            loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=wait, name="parent-pipe", daemon=True).start()
 

@@ -87,6 +87,25 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     assert process.communicate(timeout=END_S)[0] == b""  # the pipe ends with its last holder, the demo
 
 
+def test_it_ends_without_a_word_when_its_parent_is_gone_before_it_serves() -> None:
+    """A service that is ended during its start takes the demo with it; a stack in the log would mislead."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "onechat_demo", "--parent-pipe"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.close()
+    process.stdout.close()
+
+    assert process.stderr.read() == b""
+    assert process.wait(END_S) == 0
+    process.stderr.close()
+
+
 def test_a_port_in_use_is_said_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
