@@ -194,7 +194,9 @@ async def _refuse_held_socket(address: str) -> None:
     """gRPC would take a unix socket away from whoever listens on it."""
     path = Path(address.removeprefix("unix:"))
     if len(os.fsencode(path)) > SOCKET_PATH_MAX:
-        raise StartRefused(f"{address} cannot be listened on: a socket's path has at most {SOCKET_PATH_MAX} bytes.")
+        raise StartRefused(
+            f"{address} cannot be listened on: a socket's path has at most {SOCKET_PATH_MAX} bytes."
+        )
     if not path.parent.is_dir():
         raise StartRefused(f"{address} cannot be listened on: there is no folder {path.parent}.")
     with suppress(FileNotFoundError, ConnectionRefusedError):

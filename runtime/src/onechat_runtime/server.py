@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import apsw
+
 from onechat_runtime import logs
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.data_folder import claim_folder
@@ -101,8 +103,10 @@ def run_service(name: str, settings_class: type[Settings], run: Callable[[Settin
     """
     os.umask(0o077)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines are not ours: they would stand among them
+    data = Path()
     try:
         settings = load(settings_class, overlaid(read_dotenv(Path(".env")), os.environ))
+        data = settings.data
         logs.configure(name, settings.log_level, json=not sys.stderr.isatty())
         claim_folder(settings.data, private=False)
         _run(run(settings))
@@ -111,14 +115,9 @@ def run_service(name: str, settings_class: type[Settings], run: Callable[[Settin
     except KeyboardInterrupt:
         return FAILED
     except BaseExceptionGroup as errors:
-        refusals = list(_leaves(errors))
-        if all(isinstance(one, StartRefused) for one in refusals):
-            return _refuse(name, refusals)
-        log.error("service_failed", stack=logs.stack_of(errors))
-        return FAILED
+        return _failed(name, data, errors, list(_leaves(errors)))
     except Exception as error:  # noqa: BLE001 - the last one to see it: logged, and the process ends
-        log.error("service_failed", stack=logs.stack_of(error))
-        return FAILED
+        return _failed(name, data, error, [error])
     return 0
 
 
@@ -130,6 +129,17 @@ def _run(main: Awaitable[None]) -> None:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(awaited())
+
+
+def _failed(name: str, data: Path, error: BaseException, causes: Sequence[BaseException]) -> int:
+    """Say in plain lines what a person can mend, else log the stack; the exit code."""
+    if all(isinstance(one, StartRefused) for one in causes):
+        return _refuse(name, causes)
+    log.error("service_failed", stack=logs.stack_of(error))
+    if any(isinstance(one, apsw.CorruptError | apsw.NotADBError) for one in causes):
+        # Damage that lies deeper than the store's own start looks. Starting again would not help.
+        return _refuse(name, [StartRefused(f"{data / name / 'store.db'} is damaged: restore a backup.")])
+    return FAILED
 
 
 def _refuse(name: str, refusals: Sequence[BaseException]) -> int:

@@ -49,7 +49,7 @@ def ensure_tokens(folder: Path) -> None:
     listed = json.dumps(hashes, indent=2) + "\n"
     path = tokens / HASHES
     try:
-        if not path.exists() or path.read_text(encoding="utf-8") != listed:
+        if not path.exists() or path.read_bytes() != listed.encode():  # bytes: a damaged one may be no text
             _write_aside(path, listed).replace(path)
     except OSError as error:
         raise unusable(path, error) from None
@@ -93,7 +93,7 @@ class Callers:
         """Those that `path`, a callers.json, lists; StartRefused when it cannot be read."""
         try:
             listed = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             raise StartRefused(
                 f"{path} cannot be read as the list of callers: see ONECHAT_CALLERS_FILE."
             ) from None

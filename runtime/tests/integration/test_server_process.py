@@ -204,6 +204,25 @@ async def test_a_metrics_port_in_use_is_one_line(start):
     assert f"127.0.0.1:{port}, for /healthz and /metrics" in lines[0]
 
 
+async def test_a_store_whose_damage_is_found_late_is_said_in_a_plain_line(start):
+    """A page that the start of the store does not read; a person needs more than a stack in the log."""
+    code, lines = await _refusal(await start(ECHO_BREAKS="damaged"))
+
+    assert code == 2
+    assert lines[-1] == "onechat scheduler: data/scheduler/store.db is damaged: restore a backup."
+
+
+@pytest.mark.parametrize(
+    ("path", "why"), [("none/s", "there is no folder"), ("s" * 120, "at most 102 bytes")]
+)
+async def test_a_unix_socket_that_cannot_be_is_refused_for_what_is_wrong_with_it(start, tmp_path, path, why):
+    code, lines = await _refusal(await start(ONECHAT_SCHEDULER_ADDRESS=f"unix:{tmp_path}/{path}"))
+
+    assert code == 2
+    assert len(lines) == 1, lines
+    assert why in lines[0]
+
+
 async def test_a_second_service_does_not_take_the_unix_socket_of_the_first(start_ready, start, tmp_path):
     address = f"unix:{tmp_path}/s"
     service = await start_ready(ONECHAT_SCHEDULER_ADDRESS=address)

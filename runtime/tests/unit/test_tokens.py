@@ -112,6 +112,21 @@ def test_a_missing_token_file_and_a_broken_list_are_refused_by_name(tmp_path):
         Callers.from_file(tmp_path / "nothing.json")
 
 
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe\x00", b"[" * 100_000])
+def test_a_damaged_list_of_callers_is_written_anew(tmp_path, damage):
+    """It holds nothing that the tokens beside it do not say."""
+    ensure_tokens(tmp_path)
+    listed = tmp_path / "tokens" / "callers.json"
+    whole = listed.read_bytes()
+    listed.write_bytes(damage)
+
+    with pytest.raises(StartRefused):
+        Callers.from_file(listed)
+    ensure_tokens(tmp_path)
+
+    assert listed.read_bytes() == whole
+
+
 def test_settings_name_the_files_or_the_data_folder_has_them(tmp_path):
     made = ServiceSettings(data=tmp_path / "data", address="127.0.0.1:0")
     file = tmp_path / "token"

@@ -1,6 +1,7 @@
 """The echo contract as a whole service of its own process, on what the environment says.
 
-ECHO_BREAKS=after-start makes a background task fail once the first call came; before-start refuses the start.
+ECHO_BREAKS=after-start makes a background task fail once the first call came; before-start refuses the start;
+damaged is a store whose damage is found late.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+import apsw
 from google.protobuf.wrappers_pb2 import StringValue
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.errors import StartRefused
@@ -28,7 +30,10 @@ class EchoSettings(ServiceSettings):
     address: str = address_of("scheduler")
     size: int = setting("ECHO_SIZE", parse=whole_number(1, 9), default=1, doc="a number")
     breaks: str = setting(
-        "ECHO_BREAKS", parse=one_of("no", "after-start", "before-start"), default="no", doc="what breaks"
+        "ECHO_BREAKS",
+        parse=one_of("no", "after-start", "before-start", "damaged"),
+        default="no",
+        doc="what breaks",
     )
 
 
@@ -59,6 +64,8 @@ async def run(settings: EchoSettings) -> None:
         async def watch() -> None:
             if settings.breaks == "before-start":
                 raise StartRefused("The kettle is gone: bring it back.")
+            if settings.breaks == "damaged":
+                raise apsw.CorruptError("database disk image is malformed")
             await servicer.arrived.wait()
             if settings.breaks == "after-start":
                 raise ValueError(SECRET_TEXT)
