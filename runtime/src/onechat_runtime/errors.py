@@ -211,13 +211,23 @@ class RemoteError(Exception):
         if code is grpc.StatusCode.CANCELLED:
             # Nobody here cancelled, for that is a CancelledError: the server was ending and dropped the call.
             code = grpc.StatusCode.UNAVAILABLE
+        message, known = error.details() or "", None
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason and _TOO_LARGE in message:
+            # gRPC's own refusal, the same for ever: trying again would hold up whatever comes behind it.
+            known = False if _ANSWER in message else None
+            code, message = grpc.StatusCode.INVALID_ARGUMENT, "The message is larger than a call may be."
         return cls(
             code,
-            error.details() or "",
+            message,
             reason=reason,
             metadata=metadata,
             retry_after_s=retry_after_s,
+            outcome_known=known,
         )
+
+
+_ANSWER = "CLIENT: Received"  # then the call was done
+_TOO_LARGE = "message larger than max"  # in the details of either side's refusal; grpc 1.x
 
 
 def _details(error: grpc.aio.AioRpcError) -> list["rpc_status.any_pb2.Any"]:

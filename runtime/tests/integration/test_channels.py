@@ -9,7 +9,7 @@ import grpc.aio
 import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 from onechat_runtime.channels import MESSAGE_MAX_BYTES, NO_DEADLINE, open_channel
-from onechat_runtime.errors import RemoteError
+from onechat_runtime.errors import RemoteError, retriable
 
 from tests.fakes.echo import CALLS, EchoServicer, EchoStub, all_of, echo_served
 from tests.fakes.loopback import serving
@@ -164,13 +164,16 @@ async def test_a_stream_raises_from_iterating_after_what_came(stub):
     assert raised.value.reason == "CUP_EMPTY"
 
 
-async def test_a_large_message_passes_and_a_larger_one_is_refused(stub):
+async def test_a_large_message_passes_and_a_larger_one_is_refused_for_good(stub):
+    """gRPC's own code for it, RESOURCE_EXHAUSTED, is one that callers wait for."""
     large = "x" * (MESSAGE_MAX_BYTES - 1000)
 
     assert await CALLS["Echo"](stub, large) == [large]
     with pytest.raises(RemoteError) as raised:
         await CALLS["Echo"](stub, "x" * (MESSAGE_MAX_BYTES + 1))
-    assert raised.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert raised.value.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert not retriable(raised.value.code)
+    assert raised.value.outcome_known
 
 
 async def test_a_cancelled_caller_cancels_its_call(stub, servicer, until):
