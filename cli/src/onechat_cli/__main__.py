@@ -3,9 +3,12 @@
 What a command needs is imported when it runs, so that `onechat --help` is fast.
 """
 
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from onechat_cli.arguments import parser
 from onechat_cli.outcome import CommandFailed, Exit
@@ -13,6 +16,7 @@ from onechat_cli.outcome import CommandFailed, Exit
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit code."""
+    _open_streams()
     chosen = parser().parse_args(arguments)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own lines would stand among the answer
     os.umask(0o077)
@@ -23,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     try:
-        return run(chosen)
+        code = run(chosen)
+        sys.stdout.flush()
+        return code
     except StartRefused as refused:
         return _complain(str(refused), Exit.REFUSED)
     except CommandFailed as failed:
@@ -33,13 +39,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:  # whoever read the answer has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_answer()
         return Exit.OK
+    except OSError as error:  # a full disk, a terminal that is gone
+        _drop_answer()
+        what = f"{error.filename} cannot be used" if error.filename else "The answer cannot be written"
+        return _complain(f"{what}: {error.strerror or error}.", Exit.WRONG)
+
+
+def _open_streams() -> None:
+    """Let each of the three streams be there, and print what its encoding lacks as a question mark.
+
+    A stream that was closed is None, and its number would be given to the next file or socket.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_answer() -> None:
+    """What Python still holds for stdout goes nowhere, else its own exit would fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(text: str, code: Exit) -> Exit:
-    for line in text.splitlines():
-        print(f"onechat: {line}", file=sys.stderr)
+    with suppress(OSError):  # nobody to complain to
+        for line in text.splitlines():
+            print(f"onechat: {line}", file=sys.stderr)
     return code
 
 

@@ -1,5 +1,6 @@
 """send, status, usage and a chat without a terminal, against a fake agent service."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -235,3 +236,55 @@ def test_a_broken_env_file_is_one_line_and_2(tmp_path, dotenv, said):
     assert ended.stdout == ""
     assert len(ended.stderr.splitlines()) == 1
     assert said in ended.stderr
+
+
+async def run_in_shell(line, variables, tmp_path):
+    """Exit code, stdout and stderr of a shell line in which `onechat` is the command."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ONECHAT_")}
+    shell = await asyncio.create_subprocess_exec(
+        *("bash", "-c", line.replace("onechat", f"{sys.executable} -m onechat_cli")),
+        cwd=tmp_path,
+        env={**clean, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = await shell.communicate()
+    return shell.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "out", "err"),
+    [
+        ("onechat send hi <&-", 0, "fine 🎩\n", ""),
+        ("onechat send - <&-", 1, "", "onechat: There is nothing to send: the message is empty.\n"),
+        ("onechat send hi >&-", 0, "", ""),
+        (
+            "onechat send hi >/dev/full",
+            1,
+            "",
+            "onechat: The answer cannot be written: No space left on device.\n",
+        ),
+        ("PYTHONIOENCODING=latin-1 onechat send hi", 0, "fine ?\n", ""),
+        ("onechat send $'a\\xff'", 0, "fine 🎩\n", ""),
+        ("onechat usage | true; exit ${PIPESTATUS[0]}", 0, "", ""),
+    ],
+)
+async def test_odd_streams_and_arguments_end_in_an_answer_or_a_line(
+    agent, variables, tmp_path, line, code, out, err
+):
+    agent.on_delivery = lambda delivery: agent.answer(delivery.key, "fine 🎩")
+
+    assert await run_in_shell(line, variables, tmp_path) == (code, out, err)
+
+
+async def test_a_message_that_no_call_can_carry_is_refused_at_once(agent, client):
+    """gRPC says RESOURCE_EXHAUSTED, for which a sender would wait for ever, and all behind it with it."""
+    talk_aside = []
+
+    async def lines():
+        yield "x" * 17_000_000
+
+    talk = Talk(agent=client, clock=SystemClock(), new_key=lambda: "a", answer=print, aside=talk_aside.append)
+    await talk.take(lines())
+
+    assert talk_aside == ["not accepted: The message is larger than a call may be."]

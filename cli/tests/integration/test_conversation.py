@@ -12,6 +12,7 @@ from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.chat.conversation import Conversation
 from onechat_cli.chat.kept import Kept
 from onechat_cli.domain.transcript import Kind
+from onechat_cli.domain.typed import Typed
 from onechat_runtime.clock import SystemClock
 
 from tests.fakes.agent_servicer import agent_serving
@@ -92,6 +93,21 @@ async def test_a_message_gets_its_streamed_answer_once(agent, service, tmp_path)
     assert delivery.wakes_root
     assert delivery.to == "root"
     assert delivery.time.ToDatetime(tzinfo=UTC) <= datetime.now(UTC)
+
+
+async def test_bytes_that_are_no_text_are_sent_as_signs_and_end_no_chat(agent, service, tmp_path):
+    """Such a paste ended the chat, and as it was kept to be sent, every chat after it."""
+    pasted = b"a \xff\xfe paste".decode("utf-8", "surrogateescape")
+    Kept(tmp_path).keep(Typed(key="cli:old", text=pasted, time=datetime.now(UTC)))
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say(pasted)
+        chat.say(f"/{pasted}")
+        await view.until(lambda: len(agent.deliveries) == 2 and not chat.unsent)
+
+        assert [one.text for one in agent.deliveries.values()] == ["a \ufffd\ufffd paste"] * 2
+    assert not Kept(tmp_path).unsent()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -1,7 +1,7 @@
 """Text of others on a terminal: nothing in it may act."""
 
 import pytest
-from onechat_cli.domain.safe_text import harmless, one_line
+from onechat_cli.domain.safe_text import harmless, one_line, sendable
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,9 @@ def test_pieces_of_a_stream_give_what_the_whole_gives():
 def test_one_line_joins_and_cuts():
     assert one_line("a\n  b\tc", 80) == "a b c"
     assert one_line("abcdef", 4) == "abc…"
+
+
+def test_bytes_that_are_no_text_can_be_sent():
+    """Python hands them on as lone surrogates, which no call can carry."""
+    assert sendable(b"a\xff\xfeb".decode("utf-8", "surrogateescape")) == "a\ufffd\ufffdb"
+    assert sendable("grüß 👋🏽") == "grüß 👋🏽"

@@ -14,6 +14,7 @@ from onechat_runtime.channels import NO_DEADLINE, open_channel
 
 from onechat_cli.adapters.agent_events import heard_from_proto
 from onechat_cli.domain.happening import Heard, Place
+from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.spent import Spent
 from onechat_cli.domain.typed import Typed
 
@@ -43,7 +44,7 @@ class AgentClient:
             to="root",
             source="user",
             kind=delivery_pb2.DELIVERY_KIND_USER,
-            text=typed.text,
+            text=sendable(typed.text),
             time=_instant(typed.time),
             wakes_root=True,
             backed=True,
@@ -72,7 +73,9 @@ class AgentClient:
 
     async def command(self, line: str, *, request_id: str, time: datetime) -> str:
         """The answer to a command line; RemoteError NOT_A_COMMAND for what is none."""
-        request = agent_service_pb2.RunCommandRequest(line=line, request_id=request_id, time=_instant(time))
+        request = agent_service_pb2.RunCommandRequest(
+            line=sendable(line), request_id=request_id, time=_instant(time)
+        )
         response = await self._stub.RunCommand(request, timeout=_COMMAND_S)
         answer: str = response.answer
         return answer

@@ -16,6 +16,7 @@ from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_cli.chat.kept import Kept
 from onechat_cli.domain.happening import Event, Heard, Opened, Place
+from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.transcript import Kind, Line, Transcript
 from onechat_cli.domain.typed import LEAVING, Typed, is_command
 
@@ -99,7 +100,7 @@ class Conversation:
 
     def say(self, text: str) -> None:
         """The user has entered `text`: a message, a command, or the wish to leave."""
-        text = text.strip("\n").rstrip()
+        text = sendable(text.strip("\n").rstrip())
         if not text.strip():
             return
         if text.strip().lower() in LEAVING:

@@ -11,7 +11,7 @@ from onechat_runtime.errors import RemoteError, retriable
 from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.chat.asking import Answer, Asking
 from onechat_cli.config import CliSettings
-from onechat_cli.domain.safe_text import harmless
+from onechat_cli.domain.safe_text import harmless, sendable
 from onechat_cli.domain.typed import Typed
 from onechat_cli.outcome import CommandFailed, Exit
 
@@ -80,4 +80,4 @@ def shown(text: str) -> str:
     """`text` as it is printed: harmless on a terminal, with nothing changed but lone surrogates elsewhere."""
     if sys.stdout.isatty():
         return harmless(text)
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return sendable(text)

@@ -4,10 +4,12 @@ A terminal obeys control characters: they can move the cursor, change colours, s
 clipboard. Here each becomes a visible sign, so that nothing but line ends and tabs gets through.
 """
 
+import re
 from typing import Final
 
 TAB: Final = "    "
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no UTF-8
 
 
 def _visible() -> dict[int, str]:
@@ -36,3 +38,8 @@ def one_line(text: str, width: int) -> str:
     """`text` harmless, on one line, cut with an ellipsis where it has more than `width` characters."""
     line = " ".join(harmless(text).split())
     return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + "…"
+
+
+def sendable(text: str) -> str:
+    """`text` of a person as a call can carry it: typed, pasted or named bytes that are no UTF-8 replaced."""
+    return _LONE_SURROGATE.sub(_REPLACED, text)
