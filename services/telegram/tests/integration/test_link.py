@@ -76,6 +76,20 @@ async def test_an_answer_that_is_not_telegrams_is_an_outage(bench: Bench) -> Non
         assert running.link.state is LinkState.CONNECTED
 
 
+async def test_an_id_that_no_update_has_is_an_outage_and_ends_no_service(bench: Bench) -> None:
+    """It would not fit into the store; the poll that met it would have ended the service, at each start."""
+    first = bench.api.next_update_id
+    bench.api.update({"update_id": 2**70, "message": {}})
+    async with bench.running() as running, bench.time_flies():
+        await bench.api.until(lambda: bench.api.calls["getUpdates"] > 2)
+        assert running.link.state is LinkState.UNREACHABLE
+
+        bench.api.updates.clear()
+        bench.api.next_update_id = first
+        bench.api.say("hello")
+        await bench.agent.until(lambda: bool(bench.agent.deliveries))
+
+
 async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> None:
     await running.api.until(lambda: bool(running.api.allowed_updates))
 

@@ -41,6 +41,7 @@ POLL_S: Final = 50  # how long Telegram may wait for an update
 CONNECT_S: Final = 10.0
 ANSWER_S: Final = 20.0
 UPDATES_MAX: Final = 100
+UPDATE_ID_MAX: Final = 2**53  # far above Telegram's, which have 32 bits
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _CLOSED: Final = ("chat not found", "user is deactivated", "can't initiate conversation", "peer_id_invalid")
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -104,7 +105,7 @@ class BotApi:
         if offset:
             fields["offset"] = offset
         found = await self._call(self._api.do_api_request("getUpdates", fields))
-        if not isinstance(found, list) or not all(isinstance(one.get("update_id"), int) for one in found):
+        if not isinstance(found, list) or not all(map(_is_update, found)):
             raise NotReached("an answer that is not Telegram's")
         return found
 
@@ -174,6 +175,12 @@ def _request(answer_s: float, outside: bool, certificates: SSLContext | None) ->
         pool_timeout=CONNECT_S,
         httpx_kwargs={"trust_env": outside, "verify": certificates or False},
     )
+
+
+def _is_update(found: object) -> bool:
+    """Whether `found` has an id that can be kept with the offset; what else it holds is read later."""
+    number = found.get("update_id") if isinstance(found, dict) else None
+    return isinstance(number, int) and 0 <= number <= UPDATE_ID_MAX
 
 
 def _seconds(period: int | timedelta) -> float:

@@ -108,7 +108,7 @@ def lane_of(update: object, owner: UserId | None) -> str:
     """
     try:
         incoming = read_update(update) if isinstance(update, Mapping) else PassedOver()
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return "message"
     if owner is not None and not isinstance(incoming, PassedOver) and incoming.user != owner:
         return "stranger"
