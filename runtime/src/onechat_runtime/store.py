@@ -55,7 +55,8 @@ class Store:
         self._vfs = vfs
         self._db = db
         self._board = board
-        self._writer = Writer(db, self._settled)
+        self._file = _identity(path)
+        self._writer = Writer(db, self._settled, self._gone)
         self._reader = connect(path, vfs=vfs, writes=False)
         self._reading = threading.RLock()
         self._aside = ThreadPoolExecutor(max_workers=ASIDE_THREADS, thread_name_prefix="store-reader")
@@ -140,10 +141,19 @@ class Store:
         return self._check is not None and self._check.done()
 
     def _settled(self, full: bool) -> None:
-        if self._board is not None and full:
+        if self._board is not None and full and self._gone():
+            self._board.trouble(
+                _FULL,
+                f"The store {self.path} was removed while it was in use: stop onechat, then put it back or"
+                " restore a backup.",
+            )
+        elif self._board is not None and full:
             self._board.trouble(_FULL, f"The disk that holds {self.path} is full: free some space.")
         elif self._board is not None:
             self._board.clear(_FULL)
+
+    def _gone(self) -> bool:
+        return _identity(self.path) != self._file
 
     async def _check_integrity(self) -> None:
         try:
@@ -193,6 +203,15 @@ def _set_up(db: apsw.Connection, *, writes: bool) -> None:
     db.execute("PRAGMA journal_mode=WAL").fetchall()
     db.execute("PRAGMA synchronous=FULL")
     db.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}").fetchall()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path`; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _interrupt(reading: set[apsw.Connection]) -> None:

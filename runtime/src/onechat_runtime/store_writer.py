@@ -17,6 +17,9 @@ from onechat_runtime.data_folder import DISK_FULL
 from onechat_runtime.errors import StoreFull
 
 JOBS_PER_COMMIT: Final = 256
+GONE: Final = (
+    "The store was removed while it was in use: nothing was written. Put it back, or restore a backup."
+)
 
 _Job = Callable[[apsw.Connection], Any]
 _Waiting = tuple[_Job, "asyncio.Future[Any]"]
@@ -25,11 +28,17 @@ _Listener = Callable[[], None]
 
 
 class Writer:
-    """The only user of `db`. `settled(full)` runs in the loop's thread after each commit's outcome."""
+    """The only user of `db`. `settled(full)` runs in the loop's thread after each commit's outcome.
 
-    def __init__(self, db: apsw.Connection, settled: Callable[[bool], None]) -> None:
+    `gone` says whether the file was taken away: SQLite would go on in it, and all of that would be lost.
+    """
+
+    def __init__(
+        self, db: apsw.Connection, settled: Callable[[bool], None], gone: Callable[[], bool]
+    ) -> None:
         self._db = db
         self._settled = settled
+        self._gone = gone
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._open = True
@@ -83,6 +92,8 @@ class Writer:
     def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
         outcomes: list[_Outcome] = []
         try:
+            if self._gone():
+                raise StoreFull(GONE)
             self._db.execute("BEGIN IMMEDIATE")
             for job, future in batch:
                 outcomes.append(self._run(job, future))

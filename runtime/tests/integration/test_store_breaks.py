@@ -50,6 +50,26 @@ async def test_a_disk_that_fails_is_no_full_disk_and_the_store_works_again(open_
         assert store.read(_teas) == ["kept"]
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_store_that_was_taken_away_refuses_writes_until_it_is_back(open_store, board, replaced):
+    """SQLite would go on in a file without a name, and what was acknowledged would end with the process."""
+    async with open_store(board=board) as store:
+        await store.write(_add("before"))
+        away = store.path.rename(store.path.with_name("away"))
+        if replaced:
+            store.path.write_bytes(b"")
+
+        with pytest.raises(StoreFull, match="removed while it was in use"):
+            await store.write(_add("lost"))
+        told = dict(board.troubles())
+        away.replace(store.path)
+        await store.write(_add("after"))
+
+        assert "was removed while it was in use" in told["store_full"].sentence
+        assert store.read(_teas) == ["before", "after"]
+        assert board.troubles() == {}
+
+
 async def test_every_job_of_a_commit_without_room_is_refused(open_store, disk):
     async with open_store(vfs=disk.name) as store:
         held = threading.Event()
