@@ -19,6 +19,8 @@ STYLE: Final = Style.from_dict(
         "activity": "dim",
         "notice": "ansiyellow",
         "remark": "dim",
+        "heading": "dim",
+        "earlier": "dim",
         "status": "dim",
         "placeholder": "dim",
     }
@@ -31,21 +33,23 @@ _STYLES: Final = {
     Kind.NOTICE: "class:notice",
     Kind.COMMAND: "",
     Kind.REMARK: "class:remark",
+    Kind.HEADING: "class:heading",
 }
-_LEADS: Final = {Kind.ACTIVITY: "  · ", Kind.REMARK: "  "}
-_WITH_ROOM: Final = frozenset({Kind.USER, Kind.REPLY, Kind.OUTSIDE, Kind.NOTICE, Kind.COMMAND})
+_LEADS: Final = {Kind.ACTIVITY: "  · ", Kind.REMARK: "  ", Kind.HEADING: "  "}
+_WITHOUT_ROOM: Final = frozenset({Kind.ACTIVITY, Kind.REMARK})
 
 
 def drawn(lines: Iterable[Line], columns: int) -> StyleAndTextTuples:
     """`lines` for the scroll-back, each with its line end, long ones broken at spaces."""
     fragments: StyleAndTextTuples = []
     for line in lines:
-        if line.first and line.kind in _WITH_ROOM:
+        if line.first and line.kind not in _WITHOUT_ROOM:
             fragments.append(("", "\n"))
         lead, rest = _leads(line)
         for place, row in enumerate(wrapped(line.text, columns - len(lead), get_cwidth)):
-            fragments.append(("class:prompt" if line.kind is Kind.USER else "", rest if place else lead))
-            fragments.append((_STYLES[line.kind], f"{row}\n"))
+            sign, style = _styles(line)
+            fragments.append((sign, rest if place else lead))
+            fragments.append((style, f"{row}\n"))
     return fragments
 
 
@@ -60,6 +64,13 @@ def live_rows(text: str, calls: Sequence[str], columns: int, rows: int) -> Style
     for place, (style, row) in enumerate(shown[-rows:]):
         fragments.append((style, f"\n{row}" if place else row))
     return fragments
+
+
+def _styles(line: Line) -> tuple[str, str]:
+    """The looks of what stands before a line, and its own."""
+    if line.earlier:
+        return "class:earlier", "class:earlier"
+    return ("class:prompt" if line.kind is Kind.USER else ""), _STYLES[line.kind]
 
 
 def _leads(line: Line) -> tuple[str, str]:

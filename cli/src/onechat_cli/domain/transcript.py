@@ -46,6 +46,7 @@ class Kind(StrEnum):
     NOTICE = "notice"
     COMMAND = "command"
     REMARK = "remark"  #: of this client itself
+    HEADING = "heading"  #: of this client itself, over what is not of now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class Line:
     kind: Kind
     text: str
     first: bool = False  #: it begins something, so that there may be room above it
+    earlier: bool = False  #: it was shown before this opening of the chat
 
 
 @dataclass(slots=True, kw_only=True)
