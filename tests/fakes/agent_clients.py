@@ -82,6 +82,7 @@ class ChatAgent(AgentServicer):
                         await self._changed.wait()
         finally:
             self.listening -= 1
+            await self._wake()
 
     async def StopTurn(self, request: Any, context: Any) -> agent_service_pb2.StopTurnResponse:
         self.stops.append(request)

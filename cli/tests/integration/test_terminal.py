@@ -126,6 +126,23 @@ async def test_messages_of_one_and_of_many_lines_are_sent_and_answered(agent, op
     assert "\x1b[31mred" not in terminal.raw
 
 
+async def test_a_chat_that_is_opened_again_shows_dimmed_what_it_had_shown(agent, opened):
+    agent.on_delivery = lambda delivery: agent.answer(delivery.key, f"<{delivery.text}>", turn=delivery.key)
+    async with opened() as terminal:
+        await terminal.until("One · ready")
+        terminal.type("hello" + ENTER)
+        await terminal.until("<hello>")
+        terminal.type("/quit" + ENTER)
+        await terminal.ended()
+    await agent.notice("meanwhile")
+
+    async with opened() as terminal:
+        await terminal.until("earlier, from", "› hello", "<hello>", "since you were last here", "meanwhile")
+
+    assert re.search(r"\x1b\[0;2m<hello>", terminal.raw)
+    assert not re.search(r"\x1b\[0;2mmeanwhile", terminal.raw)
+
+
 async def test_ctrl_c_stops_the_turn_and_not_the_client(agent, opened):
     async def stop():
         await agent.over("turn", state="STATE_STOPPED", answered=[{"key": key} for key in agent.deliveries])

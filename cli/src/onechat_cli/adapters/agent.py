@@ -3,7 +3,7 @@
 What the stream brings: adapters/agent_events.py turns it into domain/happening.py.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final, cast
@@ -52,16 +52,20 @@ class AgentClient:
         request = agent_service_pb2.DeliverRequest(deliveries=[delivery])
         await self._stub.Deliver(request, timeout=_DELIVER_S)
 
-    async def hear(self, place: Place | None, *, last: int = 0) -> AsyncIterator[Heard]:
+    async def hear(self, place: Place | None, *, last: int = 0) -> AsyncGenerator[Heard, None]:
         """The stream of what happens, from after `place`; without one from the newest `last` kept events."""
         request = agent_service_pb2.SubscribeRequest(last=0 if place else last)
         if place is not None:
             request.after = place.number
             request.stream = place.stream
-        async for response in self._stub.Subscribe(request, timeout=NO_DEADLINE):
-            heard = heard_from_proto(response)
-            if heard is not None:
-                yield heard
+        call = self._stub.Subscribe(request, timeout=NO_DEADLINE)
+        try:
+            async for response in call:
+                heard = heard_from_proto(response)
+                if heard is not None:
+                    yield heard
+        finally:
+            call.cancel()  # whoever has heard enough leaves no stream behind
 
     async def root(self) -> tuple[str, str]:
         """The root's id and name, which the agent service knows without any other service."""

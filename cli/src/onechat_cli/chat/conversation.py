@@ -1,13 +1,13 @@
 """A chat without a screen: it listens, sends what was typed until it is accepted, and says what it missed.
 
-It reconnects by itself, for ever. What lines come of it: domain/transcript.py. Where they are shown:
-screen.py. Times are seconds.
+It reconnects by itself, for ever. What lines come of it: domain/transcript.py. What was shown before:
+reopening.py. Where lines are shown: screen.py. Times are seconds.
 """
 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -15,6 +15,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_cli.chat.kept import Kept
+from onechat_cli.chat.reopening import earlier_lines
 from onechat_cli.domain.happening import Event, Heard, Opened, Place
 from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.transcript import Kind, Line, Transcript
@@ -30,7 +31,7 @@ class Agent(Protocol):
     async def deliver(self, typed: Typed) -> None:
         """Returns once `typed` is on the service's disk."""
 
-    def hear(self, place: Place | None, *, last: int = 0) -> AsyncIterator[Heard]:
+    def hear(self, place: Place | None, *, last: int = 0) -> AsyncGenerator[Heard, None]:
         """What happens, from after `place`, else from the newest `last` kept events."""
 
     async def root(self) -> tuple[str, str]:
@@ -73,6 +74,8 @@ class Conversation:
         self._tasks = set[asyncio.Task[None]]()
         self._opened_at: datetime | None = None
         self._header_due = True
+        self._earlier_due = self._place is not None
+        self._left: list[Line] = []  # of messages that the last chat could not send, until they are shown
         self._said_away = False
         self.transcript = Transcript()
         self.name = ""  #: the root's; empty before it is known
@@ -87,9 +90,10 @@ class Conversation:
     async def run(self) -> None:
         """Listen and send until cancelled."""
         if self._unsent:
-            self._remark(f"{len(self._unsent)} of your messages had not been accepted; sending them now")
+            count = f"{len(self._unsent)} of your messages had not been accepted; sending them now"
+            self._left = [Line(kind=Kind.REMARK, text=count, first=True)]
         for typed in self._unsent:
-            self._show(self.transcript.typed(typed.key, typed.text))
+            self._left += self.transcript.typed(typed.key, typed.text)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen())
@@ -167,14 +171,19 @@ class Conversation:
             self._remark("back")
         with contextlib.suppress(RemoteError):  # then every agent's answers are shown as they come
             self.transcript.root_id, self.name = await self._agent.root()
+        if self._earlier_due and self._place is not None:
+            self._earlier_due = False
+            self._show(await earlier_lines(self._agent, self._place, self.transcript))
+        self._show_left()
         self._wake.set()
         self._view.refresh()
 
     def _header(self, event: Event) -> None:
         """Before the first line of what was missed, say so; nothing before what happens now."""
         if self._header_due and self._opened_at is not None and event.time < self._opened_at:
-            since = f"{event.time.astimezone():%Y-%m-%d %H:%M}"
-            self._remark(f"since you were last here, from {since}:" if self._place else f"from {since}:")
+            begun = f"from {event.time.astimezone():%Y-%m-%d %H:%M}:"
+            text = f"since you were last here, {begun}" if self._place else begun
+            self._show([Line(kind=Kind.HEADING, text=text, first=True)])
         self._header_due = False
 
     def _gone(self, error: RemoteError) -> None:
@@ -190,13 +199,14 @@ class Conversation:
             self._remark("this is another store than last time, a new or a restored one; its last events:")
             self._place = None
             self.transcript.reopened(same_stream=False)
-        self._header_due = False
+        self._header_due = self._earlier_due = False
 
     def _away(self, error: RemoteError | None) -> None:
         self.connected, self.tried = False, True
         if not self._said_away:
             self._said_away = True
             self._remark(_why(error))
+        self._show_left()
         self._view.refresh()
 
     async def _send(self) -> None:
@@ -261,6 +271,11 @@ class Conversation:
 
     def _remark(self, text: str) -> None:
         self._show([Line(kind=Kind.REMARK, text=text, first=True)])
+
+    def _show_left(self) -> None:
+        """Once what came before them is there, or cannot be had now."""
+        left, self._left = self._left, []
+        self._show(left)
 
     def _show(self, lines: Sequence[Line]) -> None:
         if lines:
