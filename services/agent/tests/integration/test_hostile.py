@@ -1,5 +1,6 @@
 """What no caller should send: nothing of it is an error of ours, and the agent still answers its user."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ async def _attack(folder: Path, seed: int, requests: int) -> None:
 async def _refusal(house: House, caller: str, method: Any, request: Any) -> RemoteError | None:
     """How the service refused `request`; None when it answered, or opened the stream that was asked for."""
     answer = getattr(house.stub(caller), method.name)(
-        _one(request) if method.client_streaming else request, timeout=20
+        _nothing() if method.client_streaming else request, timeout=20
     )
     try:
         if method.server_streaming:
@@ -98,5 +99,7 @@ async def _refusal(house: House, caller: str, method: Any, request: Any) -> Remo
     return None
 
 
-async def _one(request: Any) -> Any:
-    yield request
+async def _nothing() -> AsyncIterator[Any]:
+    """No message: this version refuses such calls unread, and a write that meets the refusal can hide it."""
+    return
+    yield

@@ -1,5 +1,6 @@
 """What no caller should send: nothing of it is an error of ours, and none of it harms a log."""
 
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -111,9 +112,7 @@ async def _lease_sometimes(memory: MemoryServer, hostile: Hostile) -> None:
 
 async def _refusal(memory: MemoryServer, method: Any, request: Any) -> RemoteError | None:
     """How the service refused `request`; None when it answered."""
-    answer = getattr(memory.stub, method.name)(
-        _one(request) if method.client_streaming else request, timeout=20
-    )
+    answer = getattr(memory.stub, method.name)(_nothing() if method.client_streaming else request, timeout=20)
     try:
         if method.server_streaming:
             async for _ in answer:
@@ -125,8 +124,10 @@ async def _refusal(memory: MemoryServer, method: Any, request: Any) -> RemoteErr
     return None
 
 
-async def _one(request: Any) -> Any:
-    yield request
+async def _nothing() -> AsyncIterator[Any]:
+    """No message: this version refuses such calls unread, and a write that meets the refusal can hide it."""
+    return
+    yield
 
 
 def _must_be_sound(db: apsw.Connection) -> None:
