@@ -20,7 +20,7 @@ def described() -> str:
     parts = [
         f"{cores} × {_processor()}",
         f"{psutil.virtual_memory().total / GB:.0f} GB",
-        f"{platform.system()} {platform.release()}",
+        f"{platform.system()} {platform.release().partition('-')[0]}",
         f"{_file_system()} for stores",
         f"Python {platform.python_version()}",
         *(f"{name} {metadata.version(name)}" for name in _PACKAGES),
