@@ -65,7 +65,6 @@ async def assemble(
         telling=telling,
         patience=patience,
         clock=clock,
-        rng=rng,
     )
     queue = Queue(store, clock, events, seat.id)
     means = Means(
@@ -79,7 +78,6 @@ async def assemble(
         telling=telling,
         patience=patience,
         clock=clock,
-        rng=rng,
     )
     agents = Agents(store, clock, memory, patience, seat.id, {seat.id: (seat, AgentLoop(means, seat))})
     servicer = AgentServicer(

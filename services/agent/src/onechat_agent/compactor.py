@@ -5,7 +5,6 @@ memory service. Times are seconds.
 """
 
 import asyncio
-import random
 import secrets
 from collections.abc import Mapping
 from typing import Final
@@ -60,7 +59,6 @@ class Compactor:
         telling: Telling,
         patience: Patience,
         clock: Clock,
-        rng: random.Random,
     ) -> None:
         """`builder` is what built nodes say of their origin: the model's name, or `demo`."""
         self._memory = memory
@@ -71,7 +69,6 @@ class Compactor:
         self._telling = telling
         self._patience = patience
         self._clock = clock
-        self._rng = rng
         self._holder = secrets.token_hex(8)
         self._pause_s = 0.0
         self._hurry = asyncio.Event()

@@ -1,6 +1,5 @@
 """What turns work with: the services and rooms that every turn of every agent shares."""
 
-import random
 from dataclasses import dataclass
 
 from onechat_runtime.clock import Clock
@@ -30,4 +29,3 @@ class Means:
     telling: Telling
     patience: Patience
     clock: Clock
-    rng: random.Random
