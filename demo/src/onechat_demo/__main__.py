@@ -27,8 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         asyncio.run(_run(options))
-    except BrokenPipeError:
-        return 0  # whoever started it is gone before it could be told the address
+    except BrokenPipeError:  # whoever started it is gone before it could be told the address
+        # What is still in the buffer would be flushed once more at the interpreter's end, and fail with a word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         print(f"The demo model cannot listen on port {options.port}: {error.strerror}.", file=sys.stderr)
         return 2
