@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(_run(options))
     except BrokenPipeError:  # whoever started it is gone before it could be told the address
-        # What is still in the buffer would be flushed once more at the interpreter's end, and fail with a word.
+        # What is still in the buffer would be flushed again at the interpreter's end, and fail with a word.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
