@@ -123,7 +123,7 @@ async def test_stores_and_secrets_are_closed_however_the_path_is_spelled(desk, t
     closed = [
         desk.data / "store.db",
         "../data/store.db",
-        "../work/../data//./store.db",
+        f"../{desk.work.name}/../data//./store.db",
         "link",
         "folder/store.db",
         "new",
