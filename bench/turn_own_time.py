@@ -18,7 +18,7 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2
-from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc
+from onechat.memory.v1 import memory_service_pb2_grpc, stats_pb2
 from onechat_agent.adapters import agent_folder
 from onechat_agent.domain.chat import AgentId
 from onechat_demo.model import DemoModel, Purpose, purpose_of
@@ -169,7 +169,7 @@ async def _turn(agent: ServiceProcess, memory: ServiceProcess, arrivals: _Arriva
 async def _quiet(agent: Any, memory: ServiceProcess, key: str) -> None:
     """Returns once the delivery `key` is done and every line is built."""
     deliveries = agent_service_pb2.ListDeliveriesRequest(key=key)
-    stats = memory_service_pb2.GetLogStatsRequest(log_id=LOG)
+    stats = stats_pb2.GetLogStatsRequest(log_id=LOG)
     reading: Any = memory_service_pb2_grpc.MemoryServiceStub(memory.channel)
     while True:
         listed = await agent.ListDeliveries(deliveries, timeout=TIMEOUT_S)

@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_USER, MessageKind
-from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2
+from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
 from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.store import Store, migrations_in
@@ -102,9 +102,9 @@ class MemoryServer:
         request = memory_service_pb2.ZoomRequest(log_id=log, first_id=first, count=messages, page_id=page)
         return await self.call("Zoom", request)
 
-    async def stats(self, log: str = LOG) -> memory_service_pb2.GetLogStatsResponse:
+    async def stats(self, log: str = LOG) -> stats_pb2.GetLogStatsResponse:
         """A log's figures."""
-        return await self.call("GetLogStats", memory_service_pb2.GetLogStatsRequest(log_id=log))
+        return await self.call("GetLogStats", stats_pb2.GetLogStatsRequest(log_id=log))
 
     async def messages(
         self, start: int = 0, end: int | None = None, *, log: str = LOG

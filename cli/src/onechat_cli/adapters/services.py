@@ -10,7 +10,7 @@ import grpc.aio
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc
-from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc
+from onechat.memory.v1 import memory_service_pb2_grpc, stats_pb2
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat_runtime.channels import open_channel
 from onechat_runtime.errors import RemoteError, retriable
@@ -120,7 +120,7 @@ async def _memory(addresses: Mapping[str, str], token: str) -> MemoryReport | No
         root = await _or_none(agents.GetAgent(agent_service_pb2.GetAgentRequest(), timeout=_READ_S))
         if root is None:
             return None
-        request = memory_service_pb2.GetLogStatsRequest(log_id=root.agent.agent_id)
+        request = stats_pb2.GetLogStatsRequest(log_id=root.agent.agent_id)
         stats = await _or_none(memory.GetLogStats(request, timeout=_READ_S))
     if stats is None:
         return None

@@ -1,26 +1,24 @@
 """onechat.memory.v1.MemoryService: proto to domain to proto. No rule and no SQL lives here.
 
-Who may call what: ALLOW. How nouns translate: adapters/contract.py.
+Calls about images, search and upkeep: image_servicer.py, search_servicer.py, upkeep_servicer.py. Who may call
+what: ALLOW. How nouns translate: adapters/contract.py.
 """
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from onechat.memory.v1 import (
-    image_pb2,
-    memory_service_pb2,
-    memory_service_pb2_grpc,
-    search_pb2,
-    upkeep_pb2,
-)
+from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, stats_pb2
 
 from onechat_memory.adapters import contract
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
 from onechat_memory.domain.leases import OUT_MAX, LeaseId, LogId
 from onechat_memory.domain.tree import Node, node_at
-from onechat_memory.errors import BadPage, CauseMissing, NodeUnknown, NotServedYet
+from onechat_memory.errors import BadPage, CauseMissing, NodeUnknown
+from onechat_memory.image_servicer import ImageServicer
 from onechat_memory.reading import Reading
+from onechat_memory.search_servicer import SearchServicer
+from onechat_memory.upkeep_servicer import UpkeepServicer
 from onechat_memory.views import WaitedViews
 
 DESCRIPTOR: Final = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"]
@@ -32,8 +30,10 @@ LOGS_MAX: Final = 1_000  #: in one page
 LOGS_DEFAULT: Final = 100
 
 
-class MemoryServicer(memory_service_pb2_grpc.MemoryServiceServicer):
-    """The memory service at its door."""
+class MemoryServicer(
+    ImageServicer, SearchServicer, UpkeepServicer, memory_service_pb2_grpc.MemoryServiceServicer
+):
+    """The memory service at its door; images, search and upkeep have files of their own."""
 
     def __init__(
         self, *, logs: ChatLogs, views: WaitedViews, compactions: Compactions, reading: Reading
@@ -64,8 +64,8 @@ class MemoryServicer(memory_service_pb2_grpc.MemoryServiceServicer):
         )
 
     async def GetLogStats(
-        self, request: memory_service_pb2.GetLogStatsRequest, context: Any
-    ) -> memory_service_pb2.GetLogStatsResponse:
+        self, request: stats_pb2.GetLogStatsRequest, context: Any
+    ) -> stats_pb2.GetLogStatsResponse:
         return contract.stats_to_proto(self._reading.stats(LogId(request.log_id)))
 
     async def AppendMessages(
@@ -184,32 +184,3 @@ class MemoryServicer(memory_service_pb2_grpc.MemoryServiceServicer):
                 " second, which is a power of two."
             )
         return node
-
-    # Of the contract, and not served yet
-
-    async def SearchMessages(
-        self, request: search_pb2.SearchMessagesRequest, context: Any
-    ) -> search_pb2.SearchMessagesResponse:
-        raise NotServedYet("This version does not search a log: read it by ListMessages.")
-
-    async def RebuildNodes(
-        self, request: upkeep_pb2.RebuildNodesRequest, context: Any
-    ) -> upkeep_pb2.RebuildNodesResponse:
-        raise NotServedYet("This version does not build nodes again: their lines stay as they are.")
-
-    async def SwapLog(self, request: upkeep_pb2.SwapLogRequest, context: Any) -> upkeep_pb2.SwapLogResponse:
-        raise NotServedYet("This version does not put a staged log in a live one's place: make a new log.")
-
-    async def DeleteLog(
-        self, request: upkeep_pb2.DeleteLogRequest, context: Any
-    ) -> upkeep_pb2.DeleteLogResponse:
-        raise NotServedYet("This version deletes no log: a kept one does no harm.")
-
-    async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
-        raise NotServedYet("This version stores no images: say in words what the picture shows.")
-
-    async def GetImage(
-        self, request: image_pb2.GetImageRequest, context: Any
-    ) -> AsyncIterator[image_pb2.GetImageResponse]:
-        raise NotServedYet("This version stores no images, so there is none to give.")
-        yield  # makes it a stream

@@ -12,7 +12,7 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
-from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2
+from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
 from onechat_runtime.errors import RemoteError
 
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, NewMessage, View, Zoomed
@@ -119,7 +119,7 @@ class MemoryClient:
 
     async def length(self, log: AgentId) -> tuple[int, int]:
         """(how many messages the log holds, its generation)."""
-        request = memory_service_pb2.GetLogStatsRequest(log_id=log)
+        request = stats_pb2.GetLogStatsRequest(log_id=log)
         answer = await self._stub.GetLogStats(request, timeout=READ_S)
         return answer.log.length, answer.log.generation
 

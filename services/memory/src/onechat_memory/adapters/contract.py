@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
-from onechat.memory.v1 import log_pb2, memory_service_pb2, message_pb2
+from onechat.memory.v1 import log_pb2, memory_service_pb2, message_pb2, stats_pb2
 
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.lines import PLACEHOLDER, flat
@@ -208,9 +208,9 @@ def line_to_proto(node: Node, text: str | None) -> message_pb2.Line:
     )
 
 
-def stats_to_proto(stats: Stats) -> memory_service_pb2.GetLogStatsResponse:
+def stats_to_proto(stats: Stats) -> stats_pb2.GetLogStatsResponse:
     """A log's figures as the contract has them."""
-    return memory_service_pb2.GetLogStatsResponse(
+    return stats_pb2.GetLogStatsResponse(
         log=log_to_proto(stats.log),
         built_nodes=stats.built,
         ready_nodes=stats.ready,
