@@ -21,7 +21,7 @@ from onechat_runtime.data_folder import WriterLock, claim_folder, disk_full, unu
 from onechat_runtime.errors import StartRefused, StoreFull
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store_schema import RUNTIME, Migration, bring_up_to_date, migrations_in
-from onechat_runtime.store_writer import Writer, seen_from_outside
+from onechat_runtime.store_writer import Hold, Writer, seen_from_outside
 
 __all__ = ["Migration", "Store", "migrations_in"]
 
@@ -45,6 +45,7 @@ class Store:
 
     path: Path
     schema: int  #: number of the newest migration of the service's own component
+    vfs: str | None  #: the SQLite VFS that it uses; None: SQLite's own
 
     def __init__(
         self, path: Path, db: apsw.Connection, *, schema: int, vfs: str | None, board: HealthBoard | None
@@ -52,7 +53,7 @@ class Store:
         """Use `Store.open`."""
         self.path = path
         self.schema = schema
-        self._vfs = vfs
+        self.vfs = vfs
         self._db = db
         self._board = board
         self._file = _identity(path)
@@ -115,7 +116,7 @@ class Store:
         db: list[apsw.Connection] = []
 
         def work() -> T:
-            db.append(connect(self.path, vfs=self._vfs, writes=False))
+            db.append(connect(self.path, vfs=self.vfs, writes=False))
             self._aside_open.add(db[0])
             try:
                 return _on_one_state(db[0], job)
@@ -128,6 +129,23 @@ class Store:
         except asyncio.CancelledError:
             _interrupt(self._aside_open.intersection(db))
             raise
+
+    async def hold(self) -> Hold:
+        """The writer at rest: what was taken is committed, and what comes waits until the hold's `end`.
+
+        Closing the store ends every hold.
+        """
+        hold = self._writer.hold()
+        try:
+            await hold.at_rest
+        except asyncio.CancelledError:
+            hold.end()
+            raise
+        return hold
+
+    def connect(self) -> apsw.Connection:
+        """A reading connection of the caller's own, who closes it before the store is closed."""
+        return connect(self.path, vfs=self.vfs, writes=False)
 
     def when_committed(self, listener: Callable[[], None]) -> None:
         """From within a job of `write`: call `listener` in the loop's thread once the commit is on disk.

@@ -1,7 +1,8 @@
 """The one thread that writes to a store: all jobs that wait share one commit, each in its own savepoint.
 
 What a job raises undoes that job alone. When SQLite gives the whole transaction up (a full disk does that),
-every job of that commit fails; none was acknowledged. Jobs run in the order in which they came.
+every job of that commit fails; none was acknowledged. Jobs run in the order in which they came. A hold lets
+those that came before it be committed and makes those that come after it wait.
 """
 
 import asyncio
@@ -27,6 +28,34 @@ _Outcome = tuple["asyncio.Future[Any]", Any, BaseException | None]
 _Listener = Callable[[], None]
 
 
+class Hold:
+    """The writer at rest, from `at_rest` until `end`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.at_rest: asyncio.Future[None] = loop.create_future()
+        self._loop = loop
+        self._ended = threading.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the writer may go on."""
+        return self._ended.is_set()
+
+    def end(self) -> None:
+        """Let the writer go on; once is enough, and more does nothing. It need not be at rest yet."""
+        self._ended.set()
+
+    def keep(self) -> None:
+        """In the writing thread: say that it rests, and block until the end."""
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+            self._loop.call_soon_threadsafe(self._say)
+            self._ended.wait()
+
+    def _say(self) -> None:
+        if not self.at_rest.done():
+            self.at_rest.set_result(None)
+
+
 class Writer:
     """The only user of `db`. `settled(full)` runs in the loop's thread after each commit's outcome.
 
@@ -40,7 +69,8 @@ class Writer:
         self._settled = settled
         self._gone = gone
         self._loop = asyncio.get_running_loop()
-        self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Waiting | Hold | None] = queue.SimpleQueue()
+        self._holds: list[Hold] = []
         self._open = True
         self._when_committed: list[_Listener] = []  # of the commit at work; the writing thread's own
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -58,28 +88,45 @@ class Writer:
         """From within a job: call `listener` in the loop's thread once the commit at work is on disk."""
         self._when_committed.append(listener)
 
+    def hold(self) -> Hold:
+        """A hold of the writer, which is at rest once what was taken before is committed."""
+        if not self._open:
+            raise RuntimeError("the store is closed")
+        self._holds = [one for one in self._holds if not one.ended]
+        hold = Hold(self._loop)
+        self._holds.append(hold)
+        self._jobs.put(hold)
+        return hold
+
     def stop_taking(self) -> None:
-        """Take no more jobs; those that were taken are committed."""
+        """Take no more jobs; those that were taken are committed, and no hold keeps them waiting."""
         if self._open:
             self._open = False
             self._jobs.put(None)
+        for hold in self._holds:
+            hold.end()
 
     def join(self) -> None:
         """Block until what was taken is committed."""
         self._thread.join()
 
     def _work(self) -> None:
-        more = True
+        more: bool | Hold = True
         while more:
             batch, more = self._next_batch()
             if batch:
                 self._when_committed = []
                 self._tell(self._commit(batch), self._when_committed)
+            if isinstance(more, Hold):
+                more.keep()
 
-    def _next_batch(self) -> tuple[list[_Waiting], bool]:
+    def _next_batch(self) -> tuple[list[_Waiting], bool | Hold]:
+        """The jobs that wait, and whether more may come; the hold that came right behind them, if one did."""
         batch: list[_Waiting] = []
         waiting = self._jobs.get()
         while waiting is not None:
+            if isinstance(waiting, Hold):
+                return batch, waiting
             batch.append(waiting)
             if len(batch) == JOBS_PER_COMMIT:
                 return batch, True

@@ -200,3 +200,48 @@ async def test_commits_are_synced_to_disk(store):
     assert await store.write(lambda db: db.execute("PRAGMA synchronous").get) == 2
     assert await store.write(lambda db: db.execute("PRAGMA journal_mode").get) == "wal"
     assert await store.write(lambda db: db.execute("PRAGMA foreign_keys").get) == 1
+
+
+async def test_a_held_writer_keeps_jobs_waiting_and_reads_go_on(store):
+    """A backup freezes five stores at once; nothing may be refused or lost meanwhile."""
+    before = [asyncio.create_task(store.write(_add(str(i)))) for i in range(300)]
+    await asyncio.sleep(0)
+
+    hold = await store.hold()
+    committed = [one.done() for one in before]
+    waiting = [asyncio.create_task(store.write(_add(str(i)))) for i in range(300, 320)]
+    await store.read_aside(_teas)
+    seen = store.read(_teas)
+    hold.end()
+    await asyncio.gather(*waiting)
+
+    assert all(committed)
+    assert seen == [str(i) for i in range(300)]
+    assert store.read(_teas) == [str(i) for i in range(320)]
+
+
+async def test_a_hold_that_nobody_waits_for_any_more_holds_nothing(store):
+    held, holder = _hold_writer(store)
+    freezing = asyncio.create_task(store.hold())
+    await asyncio.sleep(0)
+    freezing.cancel()
+    await asyncio.gather(freezing, return_exceptions=True)
+    held.set()
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(holder, store.write(_add("after")))
+
+    assert store.read(_teas) == ["after"]
+
+
+async def test_closing_ends_a_hold_and_commits_what_waited(open_store):
+    async with open_store() as store:
+        hold = await store.hold()
+        waiting = [asyncio.create_task(store.write(_add(str(i)))) for i in range(20)]
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting)
+    assert hold.ended
+    async with open_store() as store:
+        assert len(store.read(_teas)) == 20
