@@ -19,7 +19,7 @@ from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import WORK, Bells, whole
 from onechat_memory.chat_log import ChatLog, ShownView, Views
-from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Appended, Log, NewLog, NewMessage, Shape
 from onechat_memory.domain.tree import Node
@@ -102,29 +102,42 @@ class ChatLogs:
         return await self._change(log, work)
 
     async def complete(
-        self, log: LogId, node: Node, line: str, builder: str, *, generation: int, done: Callable[[], None]
+        self,
+        log: LogId,
+        node: Node,
+        line: str,
+        builder: str,
+        *,
+        generation: int,
+        done: Callable[[Edition], None],
     ) -> None:
-        """Take `line` for `node`; `done` is called once it is on disk, whoever still waits.
+        """Take `line` for `node`; `done` is told whose it was once it is on disk, whoever still waits.
 
         Raises LogUnknown, NodeUnknown, NodeBuilt, StoreFull. `generation` 0 is any.
         """
 
-        def work(chat: ChatLog) -> None:
+        def work(chat: ChatLog) -> Edition:
             if generation not in (0, chat.row.generation):
                 raise NodeUnknown("This log was replaced by another one since the piece was handed out.")
             chat.complete(node, line, builder)
+            return chat.row.edition
 
         await self._change(log, work, done)
 
-    async def fail(self, log: LogId, node: Node) -> bool:
-        """Count a failure of `node`'s content; whether its source's head stands for it now.
+    async def fail(self, log: LogId, node: Node, *, edition: Edition) -> bool:
+        """Count a failure of the content of `edition`'s `node`; whether its source's head stands for it now.
 
         Raises LogUnknown, NodeUnknown, StoreFull.
         """
-        return await self._change(log, lambda chat: chat.fail(node))
+
+        def work(chat: ChatLog) -> bool:
+            # A swap can have come since the lease was looked at.
+            return chat.row.edition == edition and chat.fail(node)
+
+        return await self._change(log, work)
 
     async def _change(
-        self, log: LogId, work: Callable[[ChatLog], T], done: Callable[[], None] | None = None
+        self, log: LogId, work: Callable[[ChatLog], T], done: Callable[[T], None] | None = None
     ) -> T:
         """Run `work` on `log` in the next commit, then ring for whoever waits for what it made.
 
@@ -137,7 +150,7 @@ class ChatLogs:
             if finished.cancelled() or finished.exception() is not None:
                 return
             if done is not None:
-                done()
+                done(finished.result().result)
             if finished.result().more_work:
                 self._bells.ring(WORK)
             if finished.result().whole:

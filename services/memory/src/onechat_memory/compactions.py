@@ -7,7 +7,6 @@ store's jobs runs in the event loop, so a look at the tables and the leases made
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 import apsw
 from onechat_runtime.clock import Clock
@@ -17,7 +16,7 @@ from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which, next_log_with_work
 from onechat_memory.bells import WORK, Bells
 from onechat_memory.chat_logs import ChatLogs
-from onechat_memory.domain.leases import LEASE_S, OUT_MAX, LeaseId, Leases, LogId
+from onechat_memory.domain.leases import LEASE_S, OUT_MAX, Edition, LeaseId, Leases, LogId
 from onechat_memory.domain.lines import accepted, leaf_source, merge_source, shown
 from onechat_memory.domain.messages import State
 from onechat_memory.domain.ready import lines_seen, next_pieces
@@ -40,9 +39,14 @@ class Pieces:
     """Work of one log, with the view that it is done in."""
 
     log: LogId
-    generation: int
+    edition: Edition
     pieces: tuple[Piece, ...]
     view: tuple[str, ...]  #: the compaction view's lines that any of them sees, oldest first
+
+    @property
+    def generation(self) -> int:
+        """The log's, when they were handed out."""
+        return self.edition.generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,10 @@ class Compactions:
         line = accepted(answer)
         if not line:
             raise LineEmpty
-        free = partial(self._leases.free, log, node)
+
+        def free(edition: Edition) -> None:
+            self._leases.free(edition, node)
+
         await self._logs.complete(log, node, line, builder, generation=generation, done=free)
         return line
 
@@ -108,10 +115,10 @@ class Compactions:
             raise LogUnknown
         if node.last >= row.length:
             raise NodeUnknown
-        if not self._leases.give_back(log, node, lease, self._clock.monotonic(), rest=content):
+        if not self._leases.give_back(row.edition, node, lease, self._clock.monotonic(), rest=content):
             return False
         if content:
-            return await self._logs.fail(log, node)
+            return await self._logs.fail(log, node, edition=row.edition)
         self._bells.ring(WORK)
         return False
 
@@ -121,7 +128,7 @@ class Compactions:
             return None
         self._served, work = found
         now = self._clock.monotonic()
-        leases = self._leases.lease(work.log, [piece.node for piece in work.pieces], now)
+        leases = self._leases.lease(work.edition, [piece.node for piece in work.pieces], now)
         return Leased(
             work=work,
             leases=tuple(lease.id for lease in leases),
@@ -135,7 +142,7 @@ class Compactions:
         while number is not None:
             row = LogStore(db).log_by_number(number)
             if row is not None and row.asked.state is not State.KEPT:
-                nodes = self._free_nodes(TreeStore(db, number), row.asked.id, most)
+                nodes = self._free_nodes(TreeStore(db, number), row.edition, most)
                 if nodes:
                     return number, _pieces(db, row, nodes)
             number = next_log_with_work(db, number) or next_log_with_work(db, 0)
@@ -143,7 +150,7 @@ class Compactions:
                 return None
         return None
 
-    def _free_nodes(self, tree: TreeStore, log: LogId, most: int) -> list[Node]:
+    def _free_nodes(self, tree: TreeStore, log: Edition, most: int) -> list[Node]:
         now = self._clock.monotonic()
         room = min(most, self._leases.room(log, now))
         if not room:
@@ -170,7 +177,7 @@ def _pieces(db: apsw.Connection, row: LogRow, nodes: Sequence[Node]) -> Pieces:
     )
     furthest = max(piece.lines_seen for piece in pieces)
     view = tuple(shown(node, text) for node, text in lines[:furthest])
-    return Pieces(log=row.asked.id, generation=row.generation, pieces=pieces, view=view)
+    return Pieces(log=row.asked.id, edition=row.edition, pieces=pieces, view=view)
 
 
 def _source(logs: LogStore, tree: TreeStore, log: int, node: Node) -> str:

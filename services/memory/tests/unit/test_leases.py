@@ -1,10 +1,10 @@
 """Who may work on which node, and for how long."""
 
 import pytest
-from onechat_memory.domain.leases import LEASE_S, OUT_MAX, REST_S, LeaseId, Leases, LogId
+from onechat_memory.domain.leases import LEASE_S, OUT_MAX, REST_S, Edition, LeaseId, Leases
 from onechat_memory.domain.tree import leaf
 
-LOG = LogId("log")
+LOG = Edition(7, 1)
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_at_most_eight_of_a_log_are_out_and_logs_do_not_count_together(leases: L
     leases.lease(LOG, [leaf(number) for number in range(6)], 0.0)
 
     assert leases.room(LOG, 1.0) == OUT_MAX - 6
-    assert leases.room(LogId("other"), 1.0) == OUT_MAX
+    assert leases.room(Edition(8, 1), 1.0) == OUT_MAX
     assert leases.room(LOG, LEASE_S) == OUT_MAX
 
 

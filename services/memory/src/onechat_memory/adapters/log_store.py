@@ -13,7 +13,7 @@ from typing import Any, Final
 import apsw
 from onechat_runtime.clock import instant, micros
 
-from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.messages import (
     FIRST_GENERATION,
     Kind,
@@ -55,6 +55,11 @@ class LogRow:
     degraded_nodes: int
 
     @property
+    def edition(self) -> Edition:
+        """What pieces of it are leased under."""
+        return Edition(self.number, self.generation)
+
+    @property
     def log(self) -> Log:
         """What the row says to the outside."""
         return Log(
@@ -93,24 +98,24 @@ class LogStore:
         )
 
     def log(self, log: LogId) -> LogRow | None:
-        """The row of `log`."""
-        row = self._db.execute(_LOG + "WHERE id = ?", (log,)).fetchone()
+        """The row of `log`; None for a deleted one, as in all that follows."""
+        row = self._db.execute(_LOG + "WHERE id = ? AND deleted = 0", (log,)).fetchone()
         return None if row is None else _log_row(row)
 
     def log_by_number(self, number: int) -> LogRow | None:
         """The row of the log that other tables call `number`."""
-        row = self._db.execute(_LOG + "WHERE number = ?", (number,)).fetchone()
+        row = self._db.execute(_LOG + "WHERE number = ? AND deleted = 0", (number,)).fetchone()
         return None if row is None else _log_row(row)
 
     def logs_after(self, log: str, most: int) -> list[LogRow]:
         """Up to `most` logs whose ids follow `log`, by id."""
-        return [
-            _log_row(row) for row in self._db.execute(_LOG + "WHERE id > ? ORDER BY id LIMIT ?", (log, most))
-        ]
+        rows = self._db.execute(_LOG + "WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?", (log, most))
+        return [_log_row(row) for row in rows]
 
     def trees(self) -> list[LogRow]:
         """The logs that have views and are not set aside."""
-        return [_log_row(row) for row in self._db.execute(_LOG + "WHERE shape = 'tree' AND state <> 'kept'")]
+        rows = self._db.execute(_LOG + "WHERE shape = 'tree' AND state <> 'kept' AND deleted = 0")
+        return [_log_row(row) for row in rows]
 
     def save(self, row: LogRow) -> None:
         """Write what a change moved in `row`, and raise its revision."""

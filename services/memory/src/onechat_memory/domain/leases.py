@@ -20,6 +20,17 @@ REST_S = 10.0  #: how long a piece waits after an answer that was no line
 OUT_MAX = 8  #: pieces of one log that may be out at once
 
 
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One generation of a log, which is what pieces are leased of.
+
+    A swap puts another one under the log's id, so a lease from before it holds up nothing and counts nothing.
+    """
+
+    number: int  #: what tables name the log by
+    generation: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """One piece that is out."""
@@ -31,15 +42,15 @@ class Lease:
 
 @dataclass(slots=True, kw_only=True)
 class Leases:
-    """The pieces that are out, and those that rest after a failure, by log and node.
+    """The pieces that are out, and those that rest after a failure, by a log's edition and node.
 
     One holder at a time: when another one comes (the agent was started again), what the old one had is free.
     """
 
     epoch: str  #: random for each start, so that a lease of an earlier start is never taken for one of these
     holder: str = ""
-    _out: dict[LogId, dict[Node, Lease]] = field(default_factory=dict)
-    _resting: dict[LogId, dict[Node, float]] = field(default_factory=dict)
+    _out: dict[Edition, dict[Node, Lease]] = field(default_factory=dict)
+    _resting: dict[Edition, dict[Node, float]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def hold(self, holder: str) -> bool:
@@ -50,17 +61,17 @@ class Leases:
         self._out.clear()
         return True
 
-    def unavailable(self, log: LogId, now: float) -> frozenset[Node]:
+    def unavailable(self, log: Edition, now: float) -> frozenset[Node]:
         """The nodes of `log` that cannot be leased now: those that are out or resting."""
         self._drop_ended(log, now)
         return frozenset(self._out.get(log, ())) | frozenset(self._resting.get(log, ()))
 
-    def room(self, log: LogId, now: float) -> int:
+    def room(self, log: Edition, now: float) -> int:
         """How many more pieces of `log` may go out now."""
         self._drop_ended(log, now)
         return max(0, OUT_MAX - len(self._out.get(log, ())))
 
-    def lease(self, log: LogId, nodes: Iterable[Node], now: float) -> list[Lease]:
+    def lease(self, log: Edition, nodes: Iterable[Node], now: float) -> list[Lease]:
         """New leases for `nodes`, in their order."""
         made = [
             Lease(id=LeaseId(f"{self.epoch}-{next(self._numbers)}"), node=node, end=now + LEASE_S)
@@ -69,12 +80,17 @@ class Leases:
         self._out.setdefault(log, {}).update((lease.node, lease) for lease in made)
         return made
 
-    def free(self, log: LogId, node: Node) -> None:
+    def free(self, log: Edition, node: Node) -> None:
         """`node` is out no more, whoever had it: it is built."""
         self._out.get(log, {}).pop(node, None)
         self._resting.get(log, {}).pop(node, None)
 
-    def give_back(self, log: LogId, node: Node, lease: LeaseId, now: float, *, rest: bool) -> bool:
+    def forget(self, log: Edition) -> None:
+        """Nothing of `log` is out or rests any more: another log stands in its place."""
+        self._out.pop(log, None)
+        self._resting.pop(log, None)
+
+    def give_back(self, log: Edition, node: Node, lease: LeaseId, now: float, *, rest: bool) -> bool:
         """End `lease`, with a rest for its node where wished; False where it has ended or is not `node`'s."""
         self._drop_ended(log, now)
         held = self._out.get(log, {}).get(node)
@@ -91,7 +107,7 @@ class Leases:
         ends += [end for nodes in self._resting.values() for end in nodes.values()]
         return max(0.0, min(ends) - now) if ends else None
 
-    def _drop_ended(self, log: LogId, now: float) -> None:
+    def _drop_ended(self, log: Edition, now: float) -> None:
         out = {node: lease for node, lease in self._out.pop(log, {}).items() if lease.end > now}
         resting = {node: end for node, end in self._resting.pop(log, {}).items() if end > now}
         if out:
