@@ -18,7 +18,8 @@ from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, messa
 
 from bench.baselines import Call, empty_call, rate, raw_sync_rate
 from bench.figures import Figure, figure, ratios
-from bench.made_log import LOG, SEED, data_with
+from bench.made_log import LOG, data_with
+from bench.made_texts import SEED
 from bench.processes import TIMEOUT_S, started
 from bench.scale import Scale
 

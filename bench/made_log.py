@@ -1,8 +1,8 @@
 """Logs of any length with a settled tree, made once by the memory service's own code and kept for later runs.
 
 Made logs lie in the folder for temporary files under a name that tells what is in them, and are copied for
-each use. Texts have the sizes of a chat with tools, lines those that a model writes; no model is asked. The
-log's id and label fit an agent service whose root has the id LOG.
+each use. Texts (made_texts.py) have the sizes of a chat with tools, lines those that a model writes; no model
+is asked. The log's id and label fit an agent service whose root has the id LOG.
 """
 
 import asyncio
@@ -32,23 +32,28 @@ from onechat_memory.domain.view import CHAT, COMPACTION, View
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.store import Store, migrations_in
 
+from bench.made_texts import SEED, han, latin
+
 LOG: Final = LogId("benchmark")
 LABEL: Final = "One"  # the root's name, which the agent service asks for
-SEED: Final = 20260101
-MAKING: Final = 2  # raised when what is made changes
+MAKING: Final = 3  # raised when what is made changes
 AT_ONCE: Final = 64  # messages that come before their lines are built
 IN_COMMIT: Final = 2_048  # messages
 LINE_BYTES: Final = (250, 500)
 START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
-# Kind, its share, the median of its texts in bytes, the spread of their logarithm.
+HAN_SHARE: Final = 0.06  # of the messages that people and the model write
+
+# Share out of 100, kind, the median of its texts in bytes, the spread of their logarithm.
 _KINDS: Final = (
-    (Kind.USER, 0.2, 90, 0.9),
-    (Kind.REPLY, 0.25, 420, 0.8),
-    (Kind.TOOL, 0.22, 130, 0.6),
-    (Kind.ECHO, 0.22, 700, 1.3),
-    (Kind.WORK, 0.11, 260, 0.8),
+    (20, Kind.USER, 90, 0.9),
+    (25, Kind.REPLY, 420, 0.8),
+    (22, Kind.TOOL, 130, 0.6),
+    (22, Kind.ECHO, 700, 1.3),
+    (11, Kind.WORK, 260, 0.8),
 )
+_OF_100: Final = [one for one in _KINDS for _ in range(one[0])]
+_BY_TOOLS: Final = (Kind.TOOL, Kind.ECHO)
 _TEXT_MAX: Final = 12_000
 _NEW_LOG: Final = NewLog(
     id=LOG, label=LABEL, shape=Shape.TREE, state=State.LIVE, chat=CHAT, compaction=COMPACTION
@@ -105,7 +110,7 @@ def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) 
         ready = [node for node in map(leaf, some) if tree.size(node) is None]
         while ready:
             for node in ready:
-                chat.complete(node, _text(rng.randint(*LINE_BYTES), rng), "benchmark")
+                chat.complete(node, latin().cut(rng.randint(*LINE_BYTES), rng), "benchmark")
             ready = tree.ready_merges(AT_ONCE)
     chat.fit()
     logs.save(row)
@@ -118,12 +123,12 @@ def _some_at_once(ids: range) -> Iterator[range]:
 
 
 def _message(number: int, rng: random.Random) -> NewMessage:
-    (kind, _, median, spread) = rng.choices(_KINDS, [share for _, share, _, _ in _KINDS])[0]
-    size = min(round(rng.lognormvariate(math.log(median), spread)), _TEXT_MAX)
+    _, kind, median, spread = rng.choice(_OF_100)
+    size = max(4, min(round(rng.lognormvariate(math.log(median), spread)), _TEXT_MAX))
     return NewMessage(
         key=f"benchmark:{number}",
         kind=kind,
-        text=_text(max(size, 4), rng),
+        text=_text(kind, size, rng),
         time=START + timedelta(minutes=number),
         zone="Europe/Rome",
         source="user" if kind is Kind.USER else "",
@@ -134,12 +139,8 @@ def _message(number: int, rng: random.Random) -> NewMessage:
     )
 
 
-def _text(size: int, rng: random.Random) -> str:
-    """Words of `size` bytes together, or one less."""
-    return " ".join(rng.choices(_words(), k=size // 2 + 1))[:size].strip()
-
-
-@functools.cache
-def _words() -> tuple[str, ...]:
-    rng = random.Random(SEED)
-    return tuple("".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(1_000))
+def _text(kind: Kind, size: int, rng: random.Random) -> str:
+    """About `size` bytes. What tools are told and say holds numbers that come once."""
+    if kind in _BY_TOOLS:
+        return f"{rng.getrandbits(32):08x} {latin().cut(size, rng)}"
+    return (han() if rng.random() < HAN_SHARE else latin()).cut(size, rng)
