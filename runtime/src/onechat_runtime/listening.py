@@ -6,7 +6,7 @@ Building one from parts and ending it in order; a process around it: server.py. 
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -55,6 +55,7 @@ class Served:
     ends_at_drain: frozenset[str] = (
         frozenset()
     )  #: long waits to end at once; streams without a cap are anyhow
+    background: Sequence[Callable[[], Awaitable[None]]] = ()  #: its own work, for as long as it serves
 
 
 class Listening:

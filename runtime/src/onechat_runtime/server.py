@@ -48,8 +48,9 @@ async def serve(
 ) -> None:
     """Serve `services` until SIGTERM, SIGINT or `stop`, then drain.
 
-    `background` runs as long; one that fails ends the service with an ExceptionGroup, one that returns does
-    not. `schema` is the store's unless named. `ready` is called once calls are taken. Raises StartRefused.
+    `background` and what each of `services` has of its own run as long; one that fails ends the service with
+    an ExceptionGroup, one that returns does not. `schema` is the store's unless named. `ready` is called once
+    calls are taken. Raises StartRefused.
     """
     ended = stop or asyncio.Event()
     if schema is None:
@@ -68,7 +69,8 @@ async def serve(
             if ready is not None:
                 ready(opened)
             async with asyncio.TaskGroup() as tasks:
-                running = [tasks.create_task(_awaited(job)) for job in background]
+                own = [job for service in services for job in service.background]
+                running = [tasks.create_task(_awaited(job)) for job in (*background, *own)]
                 await ended.wait()
                 log.info("draining")
                 await opened.drain()

@@ -7,7 +7,7 @@ damaged is a store whose damage is found late.
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 from google.protobuf.wrappers_pb2 import StringValue
@@ -76,10 +76,10 @@ async def run(settings: EchoSettings) -> None:
         await serve(
             name="scheduler",
             settings=settings,
-            services=[echo_served(servicer)],
+            services=[replace(echo_served(servicer), background=[watch])],
             board=board,
             store=store,
-            background=[watch, ends_at_once],
+            background=[ends_at_once],
         )
 
 
