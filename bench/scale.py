@@ -11,6 +11,8 @@ class Scale:
     rounds: int  #: of which each figure is the median
     small_log: int  #: messages of the log that the large one is compared with
     large_log: int
+    huge_log: int  #: messages of the longest log, of which no call's cost may know
+    case_messages: int  #: of a stored case
     calls: int  #: of one kind, of which a round's figure is the median
     turns: int  #: in a round
     rate_s: float  #: how long calls are counted
@@ -22,6 +24,8 @@ FULL: Final = Scale(
     rounds=5,
     small_log=1_000,
     large_log=100_000,
+    huge_log=1_000_000,
+    case_messages=3_000,
     calls=200,
     turns=30,
     rate_s=2.0,
@@ -29,5 +33,14 @@ FULL: Final = Scale(
     idle_s=10.0,
 )
 SMOKE: Final = Scale(
-    rounds=1, small_log=20, large_log=60, calls=5, turns=2, rate_s=0.1, settle_s=0.1, idle_s=0.2
+    rounds=1,
+    small_log=20,
+    large_log=60,
+    huge_log=100,
+    case_messages=300,
+    calls=5,
+    turns=2,
+    rate_s=0.1,
+    settle_s=0.1,
+    idle_s=0.2,
 )
