@@ -6,14 +6,23 @@ It is not a double: what a test of another service sees is what the service does
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
+from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_USER, MessageKind
-from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
+from onechat.memory.v1 import (
+    image_pb2,
+    log_pb2,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    message_pb2,
+    stats_pb2,
+)
 from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.store import Store, migrations_in
@@ -22,6 +31,7 @@ from tests.fakes.loopback import Loopback, serving
 
 LOG = "log"
 TIMEOUT_S = 20.0
+PIECE = 65_536  # bytes of an image's piece
 _NUMBERS = count(1)  # for keys, over all servers of a test
 MORNING = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
@@ -115,6 +125,29 @@ class MemoryServer:
         async for answer in self.stub.ListMessages(request, timeout=TIMEOUT_S):
             chunks.append(answer.messages)
         return [message for chunk in chunks for message in chunk]
+
+    async def put_image(self, content: bytes, *, piece: int = PIECE) -> image_pb2.PutImageResponse:
+        """Store an image, sent in pieces of `piece` bytes and its SHA-256."""
+        chunks = [Chunk(content=content[at : at + piece]) for at in range(0, len(content), piece)]
+        return await self.put_chunks(*chunks, Chunk(sha256=sha256(content).digest()))
+
+    async def put_chunks(self, *chunks: Chunk) -> image_pb2.PutImageResponse:
+        """Send these chunks as an image."""
+
+        async def requests() -> AsyncIterator[image_pb2.PutImageRequest]:
+            for chunk in chunks:
+                yield image_pb2.PutImageRequest(chunk=chunk)
+
+        return await self.stub.PutImage(requests(), timeout=TIMEOUT_S)
+
+    async def get_image(self, name: str) -> bytes:
+        """A stored image, whole: its pieces fit the SHA-256 that comes last."""
+        request = image_pb2.GetImageRequest(name=name)
+        chunks = [answer.chunk async for answer in self.stub.GetImage(request, timeout=TIMEOUT_S)]
+        content = b"".join(chunk.content for chunk in chunks)
+        assert [chunk.sha256 for chunk in chunks if chunk.sha256] == [sha256(content).digest()]
+        assert chunks[-1].sha256
+        return content
 
 
 @asynccontextmanager

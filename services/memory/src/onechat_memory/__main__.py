@@ -15,6 +15,7 @@ from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
 from onechat_memory.config import MemorySettings
 from onechat_memory.domain.leases import Leases
+from onechat_memory.images import Images
 from onechat_memory.reading import Reading
 from onechat_memory.servicer import ALLOW, CAPS, DESCRIPTOR, WAITS, MemoryServicer
 from onechat_memory.views import WaitedViews
@@ -28,11 +29,14 @@ async def served(store: Store, clock: Clock, epoch: str) -> Served:
     bells = Bells(clock)
     logs = ChatLogs(store, clock, bells)
     await logs.load()
+    images = Images(store, clock)
+    await images.prepare()
     servicer = MemoryServicer(
         logs=logs,
         views=WaitedViews(store, logs, bells, clock),
         compactions=Compactions(store, logs, Leases(epoch=epoch), bells, clock),
         reading=Reading(store),
+        images=images,
     )
     return Served(
         descriptor=DESCRIPTOR,

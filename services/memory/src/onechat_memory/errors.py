@@ -97,3 +97,21 @@ class CauseMissing(ServiceError):
     """Say why the piece comes back: CAUSE_UNAVAILABLE or CAUSE_CONTENT."""
 
     code, reason = StatusCode.INVALID_ARGUMENT, "CAUSE_MISSING"
+
+
+class ImageInvalid(ServiceError):
+    """This is no image that can be stored: send a PNG, JPEG, WebP or GIF of at most 20 MB."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "IMAGE_INVALID"
+
+
+class ImageUnknown(ServiceError):
+    """There is no image of this name. A name is as PutImage gave it, such as 0123456789abcdef.png."""
+
+    code, reason = StatusCode.NOT_FOUND, "IMAGE_UNKNOWN"
+
+
+class ImageDamaged(ServiceError):
+    """The stored image is damaged: send the same picture again, or restore a backup."""
+
+    code, reason = StatusCode.DATA_LOSS, "IMAGE_DAMAGED"

@@ -16,6 +16,7 @@ from onechat_memory.domain.leases import OUT_MAX, LeaseId, LogId
 from onechat_memory.domain.tree import Node, node_at
 from onechat_memory.errors import BadPage, CauseMissing, NodeUnknown
 from onechat_memory.image_servicer import ImageServicer
+from onechat_memory.images import Images
 from onechat_memory.reading import Reading
 from onechat_memory.search_servicer import SearchServicer
 from onechat_memory.upkeep_servicer import UpkeepServicer
@@ -25,7 +26,8 @@ DESCRIPTOR: Final = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryServic
 _CALLERS: Final = frozenset({"agent", "operator"})
 ALLOW: Final = {method.name: _CALLERS for method in DESCRIPTOR.methods}
 WAITS: Final = frozenset({"GetView", "LeaseCompactions"})  #: may wait long, and end when the service does
-CAPS: Final = dict.fromkeys(WAITS, contract.WAIT_MAX_S + 10)  #: s, of a call without a deadline
+#: s, of a call without a deadline
+CAPS: Final = dict.fromkeys(WAITS, contract.WAIT_MAX_S + 10) | {"PutImage": 60.0, "GetImage": 60.0}
 LOGS_MAX: Final = 1_000  #: in one page
 LOGS_DEFAULT: Final = 100
 
@@ -36,12 +38,19 @@ class MemoryServicer(
     """The memory service at its door; images, search and upkeep have files of their own."""
 
     def __init__(
-        self, *, logs: ChatLogs, views: WaitedViews, compactions: Compactions, reading: Reading
+        self,
+        *,
+        logs: ChatLogs,
+        views: WaitedViews,
+        compactions: Compactions,
+        reading: Reading,
+        images: Images,
     ) -> None:
         self._logs = logs
         self._views = views
         self._compactions = compactions
         self._reading = reading
+        self._images = images
 
     async def CreateLog(
         self, request: memory_service_pb2.CreateLogRequest, context: Any

@@ -96,7 +96,7 @@ async def test_every_call_on_a_log_says_that_it_is_unknown(memory):
         assert (refused.value.code, refused.value.reason) == (StatusCode.NOT_FOUND, "LOG_UNKNOWN")
 
 
-NOT_SERVED = {"SearchMessages", "RebuildNodes", "SwapLog", "DeleteLog", "PutImage", "GetImage"}
+NOT_SERVED = {"SearchMessages", "RebuildNodes", "SwapLog", "DeleteLog"}
 
 
 async def test_what_is_not_served_yet_says_so_in_a_sentence(memory):
