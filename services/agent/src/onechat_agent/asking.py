@@ -26,8 +26,16 @@ log = logs.get("onechat.agent")
 class Model(Protocol):
     """A model endpoint."""
 
-    async def respond(self, request: ModelRequest, on_text: Callable[[int, str], None]) -> ModelAnswer:
-        """One attempt; `on_text(offset, text)` gets the text as it comes. Raises ModelFailure."""
+    async def respond(
+        self,
+        request: ModelRequest,
+        on_text: Callable[[int, str], None],
+        on_start: Callable[[], None] = lambda: None,
+    ) -> ModelAnswer:
+        """One attempt; `on_text(offset, text)` gets the text as it comes. Raises ModelFailure.
+
+        `on_start` is called once the model has read the request and begins to answer.
+        """
         ...
 
 

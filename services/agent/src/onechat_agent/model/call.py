@@ -32,6 +32,7 @@ _LIBRARY_LOGS: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")  #
 log = logs.get("onechat.agent")
 
 OnText = Callable[[int, str], None]  #: called with where a piece begins, in characters, and the piece
+OnStart = Callable[[], None]  #: called once, when the answer's first part has come
 
 
 class ModelClient:
@@ -63,10 +64,13 @@ class ModelClient:
         if client is not None:
             await client.close()
 
-    async def respond(self, request: ModelRequest, on_text: OnText) -> ModelAnswer:
+    async def respond(
+        self, request: ModelRequest, on_text: OnText, on_start: OnStart = lambda: None
+    ) -> ModelAnswer:
         """The model's answer to `request`; text is passed to `on_text` as it comes.
 
-        Raises ModelFailure. When cancelled, it closes the stream and ends at once.
+        `on_start` is told once the model has read the request: with the first event of the answer itself,
+        thoughts among them. Raises ModelFailure. When cancelled, it closes the stream and ends at once.
         """
         client = await self._ready()
         body = request_body(request, self.endpoint)
@@ -74,7 +78,7 @@ class ModelClient:
         deadline = asyncio.timeout(self._call_timeout_s)
         try:
             async with deadline:
-                await self._read(client, body, reader, on_text)
+                await self._read(client, body, reader, on_text, on_start)
         except TimeoutError:
             if deadline.expired():
                 raise Unreachable(Trouble.SLOW, code="call_timeout") from None
@@ -82,7 +86,12 @@ class ModelClient:
         return reader.answer()
 
     async def _read(
-        self, client: "openai.AsyncOpenAI", body: Body, reader: AnswerReader, on_text: OnText
+        self,
+        client: "openai.AsyncOpenAI",
+        body: Body,
+        reader: AnswerReader,
+        on_text: OnText,
+        on_start: OnStart,
     ) -> None:
         """Feed `reader` until its terminal event or the stream's end."""
         try:
@@ -94,8 +103,10 @@ class ModelClient:
         try:
             events = aiter(stream)
             while not reader.over and (event := await self._next(events, body)) is not None:
-                offset = reader.streamed
+                offset, started = reader.streamed, reader.started
                 piece = reader.take(event)
+                if reader.started and not started:
+                    on_start()
                 if piece:
                     on_text(offset, piece)
             await _drain(events)

@@ -22,6 +22,16 @@ _TERMINAL: Final = {
     "response.cancelled": "cancelled",
 }
 _OPEN: Final = frozenset({"in_progress", "queued"})
+# The first three come as soon as a request is accepted, before the model has read it; the others need not.
+_NO_START: Final = frozenset(
+    {
+        "response.created",
+        "response.in_progress",
+        "response.queued",
+        "response.failed",
+        "response.cancelled",
+    }
+)
 
 AnswerItem = ReplyItem | CallItem | ReasoningItem
 
@@ -38,6 +48,7 @@ class AnswerReader:
         self._final: Mapping[str, Any] | None = None
         self._status = ""
         self.streamed = 0  #: characters of text taken so far
+        self.started = False  #: whether anything of the answer has come, so that the request has been read
 
     @property
     def over(self) -> bool:
@@ -47,12 +58,13 @@ class AnswerReader:
     def take(self, event: Any) -> str:
         """The text that `event` adds, perhaps none. Raises the ModelFailure that the event is."""
         kind = _field(event, "type")
+        if kind == "error":
+            self._raise_error(_plain(event))
+        self.started = self.started or kind not in _NO_START
         if kind == "response.output_text.delta":
             return self._add(str(_field(event, "delta") or ""))
         if kind == "response.output_item.done":
             self._keep(_plain(_field(event, "item")), _field(event, "output_index"))
-        elif kind == "error":
-            self._raise_error(_plain(event))
         elif kind in _TERMINAL:
             self._finish(_TERMINAL[kind], _plain(_field(event, "response")))
         return ""
