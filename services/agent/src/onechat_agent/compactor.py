@@ -1,12 +1,15 @@
-"""Builds the lines of the memory: leases pieces, asks the model, gives lines back.
+"""Builds the lines of the memory: leases pieces, has each written, gives lines back. Times are seconds.
 
-The task's words and the choice of a line: prompts/compaction.py. What is ready, and what a line must be: the
-memory service. Times are seconds.
+A piece's place is free as soon as it is done, so a slow one holds up no other. How a line is asked for:
+line_writer.py. Which calls wait for another's prefix: prefix_gate.py. Pauses: outages.py. What is ready, and
+what a line must be: the memory service.
 """
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from onechat_runtime import logs
@@ -14,23 +17,23 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
-from onechat_agent.adapters.memory import Lease, MemoryClient, Piece
+from onechat_agent.adapters.memory import Asked, Lease, MemoryClient, Piece
 from onechat_agent.asking import Model
 from onechat_agent.domain.chat import AgentId
-from onechat_agent.domain.usage import Purpose
-from onechat_agent.model.failures import BadRequest, ModelFailure
-from onechat_agent.model.items import Item, ReplyItem, TokenUsage, ToolChoice, UserItem
+from onechat_agent.line_writer import LineWriter, of_content, prefixes
+from onechat_agent.model.failures import ModelFailure
+from onechat_agent.outages import PAUSE_FIRST_S, Outages
 from onechat_agent.patience import Patience
-from onechat_agent.prompts import compaction, rendering
+from onechat_agent.prefix_gate import Place, PrefixGate
+from onechat_agent.prompts.compaction import Task
 from onechat_agent.seat import Seat
-from onechat_agent.telling import UNREACHABLE_AFTER_S, Telling
+from onechat_agent.telling import Telling
 from onechat_agent.usage_book import UsageBook
 
-AT_ONCE: Final = 8  # pieces of one log
+LEASED_MAX: Final = 8  # pieces of one log; the memory service's
+OUT_MAX: Final = 16  # of all logs: two busy ones at full speed; more only meets the model's rate limit
 LEASE_WAIT_S: Final = 60.0
 NOTHING_PAUSE_S: Final = 1.0  # after an answer without work that came at once
-PAUSE_FIRST_S: Final = 10.0
-PAUSE_LONGEST_S: Final = 300.0
 DAY_LIMIT_FACTOR: Final = 2  # compactions go on to twice the day's limit: unbuilt lines would hold turns
 
 log = logs.get("onechat.agent")
@@ -43,6 +46,27 @@ class DayUsedUp(ModelFailure):
 
     def __init__(self) -> None:
         super().__init__(sentences.DAY_USED_UP, code="day_used_up")
+
+
+class _NoLine(StrEnum):
+    """Why a piece goes back without a line."""
+
+    CONTENT = "content"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Job:
+    """A piece at work."""
+
+    lease: Lease
+    piece: Piece  #: renewed when the memory service hands it out once more
+    asked: Asked = field(default_factory=Asked)
+
+    @property
+    def key(self) -> tuple[AgentId, int, int, int]:
+        """Its log, the log's generation, and its node."""
+        return self.lease.log, self.lease.generation, self.piece.first, self.piece.count
 
 
 class Compactor:
@@ -62,151 +86,139 @@ class Compactor:
     ) -> None:
         """`builder` is what built nodes say of their origin: the model's name, or `demo`."""
         self._memory = memory
-        self._model = model
         self._builder = builder
         self._seats = seats
         self._usage = usage
-        self._telling = telling
         self._patience = patience
         self._clock = clock
+        self._writer = LineWriter(model, usage, telling)
+        self._outages = Outages(telling, clock)
+        self._gate = PrefixGate(clock)
         self._holder = secrets.token_hex(8)
-        self._pause_s = 0.0
-        self._hurry = asyncio.Event()
-        self._failing_since: float | None = None
-        self._waiting = 0
-        self._lasting: asyncio.Future[ModelFailure] | None = None
+        self._jobs: dict[tuple[AgentId, int, int, int], _Job] = {}  # by their keys
+        self._working: set[asyncio.Task[None]] = set()
 
     def try_now(self) -> None:
         """Ends a pause: somebody waits for lines."""
-        self._hurry.set()
+        self._outages.hurry()
 
     async def lasting_failure(self) -> ModelFailure:
         """Returns the next failure that no waiting mends; until then somebody counts as waiting."""
-        if self._lasting is None or self._lasting.done():
-            self._lasting = asyncio.get_running_loop().create_future()
-        self._waiting += 1
-        try:
-            return await asyncio.shield(self._lasting)
-        finally:
-            self._waiting -= 1
+        return await self._outages.lasting_failure()
 
     async def run(self) -> None:
-        """Leases and builds until cancelled; a fault of ours costs its pieces a while and nothing else."""
-        while True:
-            try:
-                await self._round()
-            except Exception as error:  # noqa: BLE001 - turns wait for lines: it must go on
-                log.error("compactor_broke", stack=logs.stack_of(error))
-                await self._clock.sleep(PAUSE_FIRST_S)
+        """Leases and builds until cancelled; a fault of ours costs its pieces a while and nothing else.
 
-    async def _round(self) -> None:
-        """One lease, built."""
-        began_s = self._clock.monotonic()
+        What is out then needs no word: the next start is another holder, and that frees it.
+        """
+        async with asyncio.TaskGroup() as workers:
+            while True:
+                try:
+                    await self._lease(workers)
+                except Exception as error:  # noqa: BLE001 - turns wait for lines: it must go on
+                    log.error("compactor_broke", stack=logs.stack_of(error))
+                    await self._clock.sleep(PAUSE_FIRST_S)
+
+    async def _lease(self, workers: asyncio.TaskGroup) -> None:
+        """One lease, put to work."""
+        while len(self._working) >= OUT_MAX:
+            await asyncio.wait(self._working, return_when=asyncio.FIRST_COMPLETED)
+        await self._outages.over()
+        began_s, most = self._clock.monotonic(), min(LEASED_MAX, OUT_MAX - len(self._working))
         lease = await self._patience.get(
-            "compactions", lambda: self._memory.lease(self._holder, AT_ONCE, LEASE_WAIT_S)
+            "compactions", lambda: self._memory.lease(self._holder, most, LEASE_WAIT_S)
         )
         if not lease.pieces:
             if self._clock.monotonic() - began_s < NOTHING_PAUSE_S:
                 await self._clock.sleep(NOTHING_PAUSE_S)  # another holder is at it, or the wait is cut short
             return
-        failures = await asyncio.gather(*(self._build(lease, piece) for piece in lease.pieces))
-        failure = next((failure for failure in failures if failure is not None), None)
-        if failure is None:
-            self._pause_s = 0.0
-            self._failing_since = None
-        else:
-            await self._pause(failure, self._seats[lease.log])
-
-    async def _pause(self, failure: ModelFailure, seat: Seat) -> None:
-        now_s = self._clock.monotonic()
-        self._failing_since = now_s if self._failing_since is None else self._failing_since
-        if self._waiting and failure.retriable and now_s - self._failing_since >= UNREACHABLE_AFTER_S:
-            await self._telling.unreachable(seat, None, failure)
-        self._pause_s = min(max(self._pause_s * 2, PAUSE_FIRST_S), PAUSE_LONGEST_S)
-        log.warning("compaction_paused", code=failure.code, pause_s=self._pause_s)
-        self._hurry.clear()
-        if not failure.retriable and self._lasting is not None and not self._lasting.done():
-            self._lasting.set_result(failure)
-        pause = asyncio.ensure_future(self._clock.sleep(self._pause_s))
-        hurry = asyncio.ensure_future(self._hurry.wait())
-        try:
-            await asyncio.wait({pause, hurry}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            pause.cancel()
-            hurry.cancel()
-
-    async def _build(self, lease: Lease, piece: Piece) -> ModelFailure | None:
-        """Builds one node; the failure when no model can be had now."""
         seat = self._seats.get(lease.log)
-        if seat is None:  # a log that no agent here has: given back, it would come again at once, for ever
-            return None
+        if (
+            seat is not None
+        ):  # a log that no agent here has: given back, it would come again at once, for ever
+            self._put_to_work(workers, seat, lease)
+
+    def _put_to_work(self, workers: asyncio.TaskGroup, seat: Seat, lease: Lease) -> None:
+        """A worker for each piece that has none yet.
+
+        A slow piece outlives its lease and is handed out again. It is not asked for twice: the new lease
+        takes the place of the old one.
+        """
+        jobs = [_Job(lease=lease, piece=piece) for piece in lease.pieces]
+        for job in jobs:
+            if at_work := self._jobs.get(job.key):
+                at_work.piece = job.piece
+        fresh = [job for job in jobs if job.key not in self._jobs]
+        seen = [job.piece.lines_seen for job in fresh]
+        for job, place in zip(fresh, self._gate.line_up(prefixes(seat, lease.view_lines, seen)), strict=True):
+            self._jobs[job.key] = job
+            worker = workers.create_task(self._work(seat, job, place))
+            self._working.add(worker)
+            worker.add_done_callback(self._working.discard)
+
+    async def _work(self, seat: Seat, job: _Job, place: Place) -> None:
+        """One piece until it is back; raises nothing, since that would end the others."""
+        try:
+            async with self._gate.through(place) as started:
+                line = await self._line(seat, job, started)
+            if isinstance(line, _NoLine):
+                await self._give_back(job, line)
+            else:
+                await self._take(job, line)
+        except Exception as error:  # noqa: BLE001 - its lease ends by itself
+            log.error("compactor_broke", stack=logs.stack_of(error))
+        finally:
+            self._leave(job)
+
+    async def _line(self, seat: Seat, job: _Job, started: Callable[[], None]) -> str | _NoLine:
+        """The line of a piece, or why there is none; a failure pauses before the next call is let through."""
+        if self._outages.on:
+            return _NoLine.UNAVAILABLE
+        began, piece = self._outages.count, job.piece
+        task = Task(first=piece.first, count=piece.count, source=piece.source)
         try:
             if self._usage.tokens_today(seat.id) >= DAY_LIMIT_FACTOR * seat.limits.tokens_per_day:
                 raise DayUsedUp
-            line = await self._line(seat, lease, piece)
+            line = await self._writer.line(
+                seat, job.lease.view_lines[: piece.lines_seen], task, job.asked, started
+            )
         except ModelFailure as failure:
-            content = _of_content(failure)
-            await self._record(seat, failure.usage)
+            content = of_content(failure)
             log.warning(
                 "compaction_failed", first=piece.first, count=piece.count, code=failure.code, content=content
             )
-            await self._give_back(lease, piece, content=content)
-            return None if content else failure
-        if line is None:
-            await self._give_back(lease, piece, content=True)
-        else:
-            await self._take(lease, piece, line)
-        return None
+            if not content:
+                await self._outages.failed(failure, seat, began)
+                return _NoLine.UNAVAILABLE
+            line = None
+        self._outages.answered(began)
+        return _NoLine.CONTENT if line is None else line
 
-    async def _line(self, seat: Seat, lease: Lease, piece: Piece) -> str | None:
-        """The node's line; None when the model gave nothing that could be one."""
-        task = compaction.Task(first=piece.first, count=piece.count, source=piece.source)
-        items: list[Item] = [
-            UserItem(text=rendering.view_text(lease.view_lines[: piece.lines_seen])),
-            UserItem(text=compaction.task_text(task)),
-        ]
-        shortest: str | None = None
-        for _ in range(compaction.TRIES):
-            answer = await self._model.respond(
-                seat.request(items, model=seat.compact_model, choice=ToolChoice.NONE), lambda *_: None
-            )
-            self._telling.succeeded()
-            await self._record(seat, answer.usage)
-            choice = compaction.choose(answer.text)
-            if choice is None:
-                return shortest
-            if shortest is None or len(choice.line.encode()) < len(shortest.encode()):
-                shortest = choice.line
-            if choice.fits:
-                return choice.line
-            items += [ReplyItem(text=answer.text), UserItem(text=compaction.too_long_text(choice.line))]
-        return shortest
-
-    async def _record(self, seat: Seat, tokens: TokenUsage) -> None:
-        await self._usage.record_alone(seat.id, seat.compact_model, Purpose.COMPACTION, tokens)
-
-    async def _take(self, lease: Lease, piece: Piece, line: str) -> None:
+    async def _take(self, job: _Job, line: str) -> None:
+        piece = job.piece
         try:
-            await self._patience.get("line", lambda: self._memory.complete(lease, piece, line, self._builder))
+            await self._patience.get(
+                "line", lambda: self._memory.complete(job.lease, piece, line, self._builder, job.asked)
+            )
         except RemoteError as error:
             if error.reason == "LINE_EMPTY":
-                await self._give_back(lease, piece, content=True)
+                await self._give_back(job, _NoLine.CONTENT)
             elif error.reason != "NODE_BUILT":
                 log.warning("line_not_taken", first=piece.first, count=piece.count, reason=error.reason)
         else:
             log.debug("line_built", first=piece.first, count=piece.count)
 
-    async def _give_back(self, lease: Lease, piece: Piece, *, content: bool) -> None:
+    async def _give_back(self, job: _Job, why: _NoLine) -> None:
+        content = why is _NoLine.CONTENT
+        self._leave(job)  # it may be handed out again before this call has its answer
         try:
-            await self._patience.get("piece", lambda: self._memory.fail(lease, piece, content=content))
+            await self._patience.get(
+                "piece", lambda: self._memory.fail(job.lease, job.piece, job.asked, content=content)
+            )
         except RemoteError as error:  # its lease ends by itself
+            piece = job.piece
             log.warning("piece_not_given_back", first=piece.first, count=piece.count, reason=error.reason)
 
-
-def _of_content(failure: ModelFailure) -> bool:
-    """Whether `failure` lies in the text that was sent; what would meet every text must degrade no line."""
-    if failure.retriable or failure.lasting:
-        return False
-    if isinstance(failure, BadRequest):
-        return failure.switch is None and failure.sentence != sentences.MODEL_NO_RESPONSES
-    return True
+    def _leave(self, job: _Job) -> None:
+        if self._jobs.get(job.key) is job:
+            del self._jobs[job.key]

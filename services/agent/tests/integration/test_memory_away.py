@@ -9,7 +9,7 @@ from typing import TypeVar
 import grpc
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
-from onechat_agent.adapters.memory import APPEND_BYTES, APPEND_MAX, Lease, MemoryClient, Piece
+from onechat_agent.adapters.memory import APPEND_BYTES, APPEND_MAX, Asked, Lease, MemoryClient, Piece
 from onechat_agent.domain.chat import AgentId, Kind, Message, NewMessage, View
 from onechat_runtime.errors import RemoteError
 
@@ -60,8 +60,8 @@ class Failing(MemoryClient):
         # A lease whose answer is lost ends by itself after two minutes: nothing that a test waits for.
         return await self._call("lease", lambda: self._inner.lease(holder, pieces, wait_s), lost=False)
 
-    async def complete(self, lease: Lease, piece: Piece, line: str, builder: str) -> None:
-        await self._call("complete", lambda: self._inner.complete(lease, piece, line, builder))
+    async def complete(self, lease: Lease, piece: Piece, line: str, builder: str, asked: Asked) -> None:
+        await self._call("complete", lambda: self._inner.complete(lease, piece, line, builder, asked))
 
 
 async def turning(clock: ManualClock, house: House, key: str) -> event_pb2.TurnChange:

@@ -48,6 +48,14 @@ class Piece:
     lines_seen: int  #: how many of the lease's view lines it sees
 
 
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """What a piece has taken so far since it was leased."""
+
+    calls: int = 0  #: that the model answered, be it with a refusal
+    over_length: int = 0  #: answers of which no line was short enough
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """Work of one log."""
@@ -145,7 +153,7 @@ class MemoryClient:
             ),
         )
 
-    async def complete(self, lease: Lease, piece: Piece, line: str, builder: str) -> None:
+    async def complete(self, lease: Lease, piece: Piece, line: str, builder: str, asked: Asked) -> None:
         """Gives a node its line. A node that has one already keeps it: RemoteError NODE_BUILT."""
         request = memory_service_pb2.CompleteCompactionRequest(
             log_id=lease.log,
@@ -154,10 +162,12 @@ class MemoryClient:
             line=line,
             builder=builder,
             generation=lease.generation,
+            calls=asked.calls,
+            over_length_answers=asked.over_length,
         )
         await self._stub.CompleteCompaction(request, timeout=WRITE_S)
 
-    async def fail(self, lease: Lease, piece: Piece, *, content: bool) -> None:
+    async def fail(self, lease: Lease, piece: Piece, asked: Asked, *, content: bool) -> None:
         """Gives a piece back without a line: because of its content, or because no model can be had now."""
         causes = memory_service_pb2.FailCompactionRequest
         request = memory_service_pb2.FailCompactionRequest(
@@ -166,6 +176,8 @@ class MemoryClient:
             count=piece.count,
             lease_id=piece.lease,
             cause=causes.CAUSE_CONTENT if content else causes.CAUSE_UNAVAILABLE,
+            calls=asked.calls,
+            over_length_answers=asked.over_length,
         )
         await self._stub.FailCompaction(request, timeout=WRITE_S)
 
