@@ -136,17 +136,24 @@ class ChatLog:
         return bool(fitted.merged)
 
     def complete(self, node: Node, line: str, builder: str) -> None:
-        """Take `line` for `node`. Raises NodeUnknown, NodeBuilt."""
-        self._must_be_unbuilt(node)
+        """Take `line` for `node`, for the first time or, where that is wished, again.
+
+        Raises NodeUnknown, NodeBuilt.
+        """
         self.more_work = True
+        if self._tree.rebuilds.has(node):
+            self._build_again(node, line, builder)
+            return
+        self._must_be_unbuilt(node)
         self._build(Built(node=node, text=line, builder=builder))
 
     def fail(self, node: Node) -> bool:
         """Count a failure of `node`; whether it was the last that is borne and the source's head stands now.
 
-        A node that was built meanwhile counts nothing.
+        A node that was built meanwhile counts nothing, and one that is to be built again keeps its line.
         """
         if self._tree.size(node) is not None:
+            self._fail_again(node)
             return False
         self._must_be_unbuilt(node)
         self.changed = self.more_work = True
@@ -187,6 +194,20 @@ class ChatLog:
         if follows.ready is not None:
             self._tree.queue_merge(follows.ready)
             self.more_work = True
+
+    def _build_again(self, node: Node, line: str, builder: str) -> None:
+        """Give a built node another line. Its parents keep theirs, and no view changes but for its text."""
+        self.row.degraded_nodes -= self._tree.rebuilds.replace(node, line, builder, self._now)
+        self.changed = True
+        for _, view in self._views.each:
+            view.note_rewritten(node, size(line))
+
+    def _fail_again(self, node: Node) -> None:
+        if not self._tree.rebuilds.has(node):
+            return
+        self.changed = self.more_work = True
+        if self._tree.add_failure(node) >= TRIES:
+            self._tree.rebuilds.drop(node)
 
     def _keep(self, built: Built) -> None:
         self._tree.add(built, self._now)

@@ -4,7 +4,7 @@ Which pieces are ready: the tables behind adapters/tree_store.py. Who has which:
 store's jobs runs in the event loop, so a look at the tables and the leases made from it are one step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,15 +13,19 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.store import Store
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
+from onechat_memory.adapters.rebuild_store import next_log_with_rebuilds
 from onechat_memory.adapters.tree_store import TreeStore, Which, next_log_with_work
 from onechat_memory.bells import WORK, Bells
 from onechat_memory.chat_logs import ChatLogs
-from onechat_memory.domain.leases import LEASE_S, OUT_MAX, Edition, LeaseId, Leases, LogId
+from onechat_memory.domain.leases import AGAIN_OUT_MAX, LEASE_S, OUT_MAX, Edition, LeaseId, Leases, LogId
 from onechat_memory.domain.lines import accepted, leaf_source, merge_source, shown
 from onechat_memory.domain.messages import State
 from onechat_memory.domain.ready import lines_seen, next_pieces
 from onechat_memory.domain.tree import Node
 from onechat_memory.errors import LineEmpty, LogUnknown, NodeUnknown
+
+_NextLog = Callable[[apsw.Connection, int], int | None]
+_FreeNodes = Callable[[TreeStore, Edition, int], list[Node]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,21 +140,31 @@ class Compactions:
         )
 
     def _find(self, db: apsw.Connection, most: int) -> tuple[int, Pieces] | None:
-        """The next log in turn that has something to hand out, by number, and what; once around."""
-        number = next_log_with_work(db, self._served) or next_log_with_work(db, 0)
+        """The next log in turn that has something to hand out, by number, and what; once around.
+
+        What is built and is to be built again comes after all that is not built, of whichever log.
+        """
+        return self._find_in_turn(db, next_log_with_work, self._unbuilt_nodes, most) or self._find_in_turn(
+            db, next_log_with_rebuilds, self._nodes_again, most
+        )
+
+    def _find_in_turn(
+        self, db: apsw.Connection, next_log: _NextLog, free_nodes: _FreeNodes, most: int
+    ) -> tuple[int, Pieces] | None:
+        number = next_log(db, self._served) or next_log(db, 0)
         first = number
         while number is not None:
             row = LogStore(db).log_by_number(number)
             if row is not None and row.asked.state is not State.KEPT:
-                nodes = self._free_nodes(TreeStore(db, number), row.edition, most)
+                nodes = free_nodes(TreeStore(db, number), row.edition, most)
                 if nodes:
                     return number, _pieces(db, row, nodes)
-            number = next_log_with_work(db, number) or next_log_with_work(db, 0)
+            number = next_log(db, number) or next_log(db, 0)
             if number == first:
                 return None
         return None
 
-    def _free_nodes(self, tree: TreeStore, log: Edition, most: int) -> list[Node]:
+    def _unbuilt_nodes(self, tree: TreeStore, log: Edition, most: int) -> list[Node]:
         now = self._clock.monotonic()
         room = min(most, self._leases.room(log, now))
         if not room:
@@ -159,6 +173,16 @@ class Compactions:
         # So many merges hold at least OUT_MAX that are neither out nor resting.
         merges = tree.ready_merges(len(unavailable) + OUT_MAX)
         return next_pieces(tree.ready_leaves(), merges, unavailable, room)
+
+    def _nodes_again(self, tree: TreeStore, log: Edition, most: int) -> list[Node]:
+        now = self._clock.monotonic()
+        again_out = sum(tree.rebuilds.has(node) for node in self._leases.out(log, now))
+        room = min(most, self._leases.room(log, now), AGAIN_OUT_MAX - again_out)
+        if room <= 0:
+            return []
+        unavailable = self._leases.unavailable(log, now)
+        ready = tree.rebuilds.ready(len(unavailable) + OUT_MAX)
+        return [node for node in ready if node not in unavailable][:room]
 
 
 def _pieces(db: apsw.Connection, row: LogRow, nodes: Sequence[Node]) -> Pieces:

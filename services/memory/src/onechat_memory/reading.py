@@ -97,7 +97,9 @@ class Reading:
             return Stats(
                 log=row.log,
                 built=row.built_nodes,
-                ready=min(row.unbuilt_leaves, LEAVES_AHEAD) + tree.count_ready_merges(),
+                ready=min(row.unbuilt_leaves, LEAVES_AHEAD)
+                + tree.count_ready_merges()
+                + tree.rebuilds.count(),
                 failing=tree.count_failing(),
                 degraded=row.degraded_nodes,
                 unbuilt_leaves=row.unbuilt_leaves,

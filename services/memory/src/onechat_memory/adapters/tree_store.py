@@ -11,6 +11,7 @@ from enum import StrEnum
 import apsw
 from onechat_runtime.clock import micros
 
+from onechat_memory.adapters.rebuild_store import RebuildStore
 from onechat_memory.domain.ready import LEAVES_AHEAD
 from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import Limits, View
@@ -39,6 +40,7 @@ class TreeStore:
     def __init__(self, db: apsw.Connection, log: int) -> None:
         self._db = db
         self._log = log
+        self.rebuilds = RebuildStore(db, log)
 
     # Nodes
 

@@ -18,6 +18,7 @@ LeaseId = NewType("LeaseId", str)  #: never given twice
 LEASE_S = 120.0  #: how long a piece may be out before somebody else may have it
 REST_S = 10.0  #: how long a piece waits after an answer that was no line
 OUT_MAX = 8  #: pieces of one log that may be out at once
+AGAIN_OUT_MAX = 4  #: how many of them may be built nodes that are to be built again, which no turn waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,11 @@ class Leases:
         """How many more pieces of `log` may go out now."""
         self._drop_ended(log, now)
         return max(0, OUT_MAX - len(self._out.get(log, ())))
+
+    def out(self, log: Edition, now: float) -> frozenset[Node]:
+        """The nodes of `log` that somebody works on."""
+        self._drop_ended(log, now)
+        return frozenset(self._out.get(log, ()))
 
     def lease(self, log: Edition, nodes: Iterable[Node], now: float) -> list[Lease]:
         """New leases for `nodes`, in their order."""

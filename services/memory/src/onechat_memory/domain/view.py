@@ -102,6 +102,12 @@ class View:
         elif node.level and all(half in self for half in node.halves):
             self._push(node)
 
+    def note_rewritten(self, node: Node, size: int) -> None:
+        """`node`, which was built before, has another line now, of `size` bytes: nothing else follows."""
+        if node in self:
+            self.size += size - self._sizes[node.first]
+            self._sizes[node.first] = size
+
     def fit(self, size_of: SizeOf, *, forced: bool = False) -> Fitted:
         """Merge most due pairs until the low limit, if a batch is owed or the view has passed the high one.
 
