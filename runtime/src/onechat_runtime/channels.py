@@ -16,6 +16,7 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from onechat_runtime.early_ends import EarlyEnd
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.tokens import HEADER
@@ -159,9 +160,8 @@ class _StreamStream(_Kind, grpc.aio.StreamStreamClientInterceptor):  # type: ign
     async def intercept_stream_stream(
         self, continuation: Any, client_call_details: Any, request_iterator: Any
     ) -> Any:
-        return _streamed(
-            await continuation(self._signed(client_call_details, endless=True), request_iterator)
-        )
+        call = await continuation(self._signed(client_call_details, endless=True), request_iterator)
+        return _streamed(call, EarlyEnd(call))
 
 
 class _Answer:
@@ -169,21 +169,25 @@ class _Answer:
 
     def __init__(self, call: Any) -> None:
         self._call = call
+        self._end = EarlyEnd(call)
 
     def __await__(self) -> Generator[Any, None, Any]:
+        return self._answer().__await__()
+
+    async def _answer(self) -> Any:
         try:
-            return (yield from self._call.__await__())
+            return await self._call
         except grpc.aio.AioRpcError as error:
-            raise RemoteError.of(error) from None
+            raise RemoteError.of(await self._end.instead_of(error)) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._call, name)
 
 
-async def _streamed(call: Any) -> AsyncIterator[Any]:
+async def _streamed(call: Any, end: EarlyEnd | None = None) -> AsyncIterator[Any]:
     """The responses of `call` as they come; RemoteError where it ends in an error."""
     try:
         async for response in call:
             yield response
     except grpc.aio.AioRpcError as error:
-        raise RemoteError.of(error) from None
+        raise RemoteError.of(error if end is None else await end.instead_of(error)) from None

@@ -176,6 +176,20 @@ async def test_a_large_message_passes_and_a_larger_one_is_refused_for_good(stub)
     assert raised.value.outcome_known
 
 
+@pytest.mark.parametrize("kind", ["Join", "Chat"])
+async def test_a_refusal_in_the_middle_of_a_stream_is_heard_whatever_is_being_written(stub, kind):
+    """A write that meets the end of its call leaves a status of its own, which must not hide the server's."""
+    refusals = set()
+
+    for _ in range(20):
+        call = getattr(stub, kind)(_said("refuse", *["x" * 65_536] * 40), timeout=5)
+        with pytest.raises(RemoteError) as refused:
+            await (call if kind == "Join" else all_of(call))
+        refusals.add((refused.value.code, refused.value.reason, refused.value.outcome_known))
+
+    assert refusals == {(grpc.StatusCode.FAILED_PRECONDITION, "CUP_EMPTY", True)}
+
+
 async def test_a_cancelled_caller_cancels_its_call(stub, servicer, until):
     task = asyncio.create_task(CALLS["Echo"](stub, "wait"))
     await servicer.arrived.wait()
