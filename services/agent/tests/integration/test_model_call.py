@@ -82,6 +82,16 @@ async def test_text_is_passed_on_with_where_it_belongs(model, client):
     assert "".join(piece for _, piece in pieces) == text
 
 
+async def test_the_start_is_told_once_and_before_the_text(model, client):
+    heard: list[str] = []
+    model.say(Answer(text="It is Monday.", reasoning="which day?"))
+
+    await client.respond(REQUEST, lambda _offset, _piece: heard.append("text"), lambda: heard.append("start"))
+
+    assert heard.index("start") == 0
+    assert heard.count("start") == 1
+
+
 async def test_usage_counts_what_was_cached(model, client):
     await client.respond(REQUEST, ignore)
     again = (await client.respond(after(REQUEST, UserItem(text="user: and eggs")), ignore)).usage

@@ -70,6 +70,31 @@ def a_call(name: str = "date", call_id: str = "call_1", arguments: str = "{}") -
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x", "status": None}
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.output_item.added", "output_index": 0, "item": THOUGHT},
+        delta("a"),
+        ended(),
+    ],
+    ids=["thought", "text", "end"],
+)
+def test_an_answer_has_started_with_its_first_part_and_not_with_the_words_before_it(event):
+    """Those are sent before the model has read the request: nothing of it is in the cache then."""
+    announced = read({"type": "response.created"}, {"type": "response.in_progress"})
+    assert not announced.started
+
+    announced.take(event)
+
+    assert announced.started
+
+
+def test_a_failure_is_no_start():
+    failed = read(ended("failed", "failed", error={"code": "server_error", "message": "No."}))
+
+    assert not failed.started
+
+
 def test_the_items_of_an_answer_keep_their_order_whatever_order_they_finish_in():
     answer = read(
         done(a_call("zoom", "call_2"), 3),
