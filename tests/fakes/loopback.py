@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import grpc.aio
 from onechat_runtime.channels import new_channel
+from onechat_runtime.freezing import Snapshots
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.listening import Listening, Served, listening
 from onechat_runtime.tokens import CALLERS, Callers, hash_of
@@ -46,6 +47,7 @@ async def serving(
     name: str = "loopback",
     address: str = "127.0.0.1:0",
     schema: int = 0,
+    snapshots: Snapshots | None = None,
     pages: bool = False,
 ) -> AsyncIterator[Loopback]:
     """Serve `services`; the address is free again at the end. `tokens` are callers' tokens by name."""
@@ -58,6 +60,7 @@ async def serving(
         callers=Callers({caller: hash_of(token) for caller, token in tokens.items()}),
         schema=schema,
         started=datetime.now(UTC),
+        snapshots=snapshots,
         pages=pages,
     ) as opened:
         loopback = Loopback(opened, board, tokens)

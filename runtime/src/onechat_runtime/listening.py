@@ -22,6 +22,7 @@ from onechat.ops.v1 import ops_service_pb2_grpc
 from onechat_runtime import metrics, ops_servicer
 from onechat_runtime.channels import KEEPALIVE_S, KEEPALIVE_TIMEOUT_S, MESSAGE_SIZES
 from onechat_runtime.errors import StartRefused
+from onechat_runtime.freezing import Snapshots
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.health_service import HealthService, health_page
 from onechat_runtime.interceptors import Gate, Rule
@@ -61,13 +62,21 @@ class Served:
 class Listening:
     """A server that takes calls until `drain`."""
 
-    def __init__(self, server: Any, gate: Gate, health: HealthService, board: HealthBoard) -> None:
+    def __init__(
+        self,
+        server: Any,
+        gate: Gate,
+        health: HealthService,
+        board: HealthBoard,
+        snapshots: Snapshots | None,
+    ) -> None:
         self.address = ""  #: HOST:PORT or unix:/path, with the port that was taken
         self.pages_address: str | None = None  #: where /healthz and /metrics are
         self._server = server
         self._gate = gate
         self._health = health
         self._board = board
+        self._snapshots = snapshots
 
     async def keep_health(self) -> None:
         """Show the board's changes in health answers, until cancelled."""
@@ -76,6 +85,8 @@ class Listening:
     async def drain(self, grace_s: float = DRAIN_S) -> None:
         """Say NOT_SERVING, end what would not end by itself, let the other calls end, stop."""
         self._board.drain()
+        if self._snapshots is not None:
+            self._snapshots.let_go()  # calls that wait for the writer must end in time
         await self._health.shut_down()
         stopping = asyncio.ensure_future(self._server.stop(grace_s))  # refuses new calls at once
         try:
@@ -95,19 +106,25 @@ async def listening(
     callers: Callers,
     schema: int,
     started: datetime,
+    snapshots: Snapshots | None = None,
     pages: bool = True,
 ) -> AsyncIterator[Listening]:
     """A server of `services` at `address` that answers; stopped at the end, at once if it was not drained.
 
-    Raises StartRefused when the address cannot be had. Port 0 takes any free one.
+    `snapshots` are those of the service's store, if it has one. Raises StartRefused when the address cannot
+    be had. Port 0 takes any free one.
     """
     ops = Served(
         descriptor=ops_servicer.DESCRIPTOR,
         add=lambda server: ops_service_pb2_grpc.add_SnapshotServiceServicer_to_server(
-            ops_servicer.SnapshotServicer(name=name, schema=schema, started=started, board=board), server
+            ops_servicer.SnapshotServicer(
+                name=name, schema=schema, started=started, board=board, snapshots=snapshots
+            ),
+            server,
         ),
         allow=ops_servicer.ALLOW,
-        caps={"ReadSnapshot": 600.0},
+        caps=ops_servicer.CAPS,
+        ends_at_drain=ops_servicer.ENDS_AT_DRAIN,
     )
     every = (*services, ops)
     gate = Gate(name=name, rules=rules_of(every), callers=callers)
@@ -119,7 +136,7 @@ async def listening(
     health_pb2_grpc.add_HealthServicer_to_server(health.servicer, server)
     health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
     reflection.enable_server_reflection((*names, health_name, reflection.SERVICE_NAME), server)
-    opened = Listening(server, gate, health, board)
+    opened = Listening(server, gate, health, board, snapshots)
     opened.address = await _bind(server, address)
     mirror = asyncio.create_task(opened.keep_health())
     try:

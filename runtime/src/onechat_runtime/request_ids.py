@@ -1,17 +1,18 @@
 """A write that comes twice under one id is done once: id, body hash and answer in the call's own transaction.
 
-The table is in migrations/. Ids are kept 90 days.
+The table is in migrations/. Ids are kept 90 days. Calls whose work ends with the process keep them in memory.
 """
 
+import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import apsw
 from google.protobuf.message import Message
 
-from onechat_runtime.clock import micros
+from onechat_runtime.clock import Clock, micros
 from onechat_runtime.errors import BadRequestId, KeyReused
 
 KEPT: Final = timedelta(days=90)
@@ -35,8 +36,7 @@ def once(
     """
     if not request_id:
         return answer()
-    if len(request_id) > LONGEST or not (request_id.isascii() and request_id.isprintable()):
-        raise BadRequestId()
+    _check(request_id)
     digest = hashlib.sha256(body).digest()
     oldest = micros(now - KEPT)
     known: list[Any] = db.execute(
@@ -54,6 +54,48 @@ def once(
         "INSERT OR REPLACE INTO request_ids VALUES (?, ?, ?, ?)", (request_id, digest, given, micros(now))
     )
     return given
+
+
+class OnceHere:
+    """`once` for work that ends with this process: the answers are in memory, and nothing is written.
+
+    One call at a time, so that a retry waits for the first to end and then gets its answer.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._first: dict[str, tuple[datetime, bytes, bytes]] = {}  # time, digest, answer; oldest first
+        self._one = asyncio.Lock()
+
+    async def once(self, *, request_id: str, body: bytes, answer: Callable[[], Awaitable[bytes]]) -> bytes:
+        """`answer()`, or what it gave when this `request_id` came first; raises what `once` raises."""
+        if not request_id:
+            return await answer()
+        _check(request_id)
+        digest = hashlib.sha256(body).digest()
+        async with self._one:
+            now = self._clock.now()
+            self._forget(now - KEPT)
+            if known := self._first.get(request_id):
+                _, first_digest, first_answer = known
+                if first_digest != digest:
+                    raise KeyReused()
+                return first_answer
+            given = await answer()
+            self._first[request_id] = (now, digest, given)
+            return given
+
+    def _forget(self, oldest: datetime) -> None:
+        while self._first:
+            first = next(iter(self._first))
+            if self._first[first][0] >= oldest:
+                return
+            del self._first[first]
+
+
+def _check(request_id: str) -> None:
+    if len(request_id) > LONGEST or not (request_id.isascii() and request_id.isprintable()):
+        raise BadRequestId()
 
 
 def _forget_some(db: apsw.Connection, oldest: int) -> None:

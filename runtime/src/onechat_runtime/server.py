@@ -5,10 +5,11 @@ What it listens with: listening.py. Who may call: tokens.py and `Served.allow`. 
 
 import asyncio
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,9 +19,11 @@ from onechat_runtime import logs
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.data_folder import claim_folder
 from onechat_runtime.errors import StartRefused
+from onechat_runtime.freezing import Snapshots
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.listening import Listening, Served, listening
 from onechat_runtime.settings import ServiceSettings, load, overlaid, read_dotenv
+from onechat_runtime.snapshot_copy import Prune
 from onechat_runtime.store import Store
 from onechat_runtime.tokens import Callers
 
@@ -41,6 +44,7 @@ async def serve(
     services: Sequence[Served],
     board: HealthBoard,
     store: Store | None,
+    prune: Prune | None = None,
     background: Sequence[Callable[[], Awaitable[None]]] = (),
     schema: int | None = None,
     ready: Callable[[Listening], None] | None = None,
@@ -50,21 +54,25 @@ async def serve(
 
     `background` and what each of `services` has of its own run as long; one that fails ends the service with
     an ExceptionGroup, one that returns does not. `schema` is the store's unless named. `ready` is called once
-    calls are taken. Raises StartRefused.
+    calls are taken. `prune` deletes from a copy of `store` what no backup may hold. Raises StartRefused.
     """
     ended = stop or asyncio.Event()
     if schema is None:
         schema = store.schema if store is not None else 0
     with _signals_set(ended):
-        async with listening(
-            name=name,
-            address=settings.address,
-            services=services,
-            board=board,
-            callers=Callers.of(settings),
-            schema=schema,
-            started=SystemClock().now(),
-        ) as opened:
+        async with (
+            _snapshots_of(store, prune) as snapshots,
+            listening(
+                name=name,
+                address=settings.address,
+                services=services,
+                board=board,
+                callers=Callers.of(settings),
+                schema=schema,
+                started=SystemClock().now(),
+                snapshots=snapshots,
+            ) as opened,
+        ):
             log.info("ready", address=opened.address, pages=opened.pages_address, pid=os.getpid())
             if ready is not None:
                 ready(opened)
@@ -77,6 +85,19 @@ async def serve(
                 for task in running:
                     task.cancel()
     log.info("ended")
+
+
+@asynccontextmanager
+async def _snapshots_of(store: Store | None, prune: Prune | None) -> AsyncIterator[Snapshots | None]:
+    if store is None:
+        yield None
+        return
+    async with Snapshots.open(store, clock=SystemClock(), new_id=_snapshot_id, prune=prune) as snapshots:
+        yield snapshots
+
+
+def _snapshot_id() -> str:
+    return secrets.token_hex(8)
 
 
 async def _awaited(job: Callable[[], Awaitable[None]]) -> None:

@@ -181,7 +181,11 @@ class Store:
         if found == [("ok",)]:
             log.info("store_checked", store=str(self.path))
             return
-        log.error("store_damaged", store=str(self.path), found=[row[0] for row in found])
+        self.report_damage(*(str(row[0]) for row in found))
+
+    def report_damage(self, *found: str) -> None:
+        """Tell whoever looks at this service's health that the store is not sound; `found` is for the log."""
+        log.error("store_damaged", store=str(self.path), found=found)
         if self._board is not None:
             sentence = f"The store {self.path} is damaged: stop onechat and restore a backup."
             self._board.trouble(_DAMAGED, sentence)

@@ -298,7 +298,7 @@ async def test_every_service_says_what_it_is(clock, servicer):
     assert list(info.remarks) == ["not linked"]
 
 
-async def test_snapshots_are_not_served_yet_and_say_what_to_do(loopback):
+async def test_a_service_without_a_store_says_that_there_is_nothing_to_copy(loopback):
     stub = ops_service_pb2_grpc.SnapshotServiceStub(loopback.channel("operator"))
 
     errors = [
@@ -308,7 +308,7 @@ async def test_snapshots_are_not_served_yet_and_say_what_to_do(loopback):
     ]
 
     assert {(one.code, one.reason) for one in errors} == {(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED_YET")}
-    assert all("copy its data folder" in one.message for one in errors)
+    assert all("has no store" in one.message for one in errors)
 
 
 async def test_snapshots_are_for_the_operator_alone(loopback):
