@@ -1,11 +1,12 @@
 """A call that comes twice is done once."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 from onechat_runtime.errors import BadRequestId, KeyReused
-from onechat_runtime.request_ids import call_body, once
+from onechat_runtime.request_ids import OnceHere, call_body, once
 
 
 @pytest.fixture
@@ -120,3 +121,74 @@ def test_the_same_bytes_for_another_rpc_are_another_body():
 
     assert call_body("CreateLog", request) != call_body("DeleteLog", request)
     assert call_body("CreateLog", request) == call_body("CreateLog", StringValue(value="x"))
+
+
+class Kettle:
+    """Does once, in memory, what `boil` asks for; `boils` is how often it did it."""
+
+    def __init__(self, clock):
+        self._here = OnceHere(clock)
+        self.boils = 0
+        self.ready = asyncio.Event()
+        self.ready.set()
+
+    async def boil(self, request_id, body=b"green", fails=False):
+        async def answer():
+            await self.ready.wait()
+            if fails:
+                raise ValueError("spilt")
+            self.boils += 1
+            return str(self.boils).encode()
+
+        return await self._here.once(request_id=request_id, body=body, answer=answer)
+
+
+@pytest.fixture
+def kettle(clock):
+    return Kettle(clock)
+
+
+async def test_in_memory_the_same_id_and_body_give_the_first_answer(kettle):
+    first = await kettle.boil("id-1")
+    await kettle.boil("id-2")
+
+    assert await kettle.boil("id-1") == first == b"1"
+    assert [await kettle.boil(""), await kettle.boil("")] == [b"3", b"4"]
+    with pytest.raises(KeyReused):
+        await kettle.boil("id-1", b"black")
+    for wrong in ("x" * 201, "größer", "a\nb"):
+        with pytest.raises(BadRequestId):
+            await kettle.boil(wrong)
+    assert kettle.boils == 4
+
+
+async def test_in_memory_a_retry_waits_for_the_first_and_gets_its_answer(kettle):
+    kettle.ready.clear()
+    both = [asyncio.create_task(kettle.boil("id-1")) for _ in range(2)]
+    await asyncio.sleep(0)
+    kettle.ready.set()
+
+    assert await asyncio.gather(*both) == [b"1", b"1"]
+
+
+async def test_in_memory_what_failed_or_was_given_up_is_not_remembered(kettle):
+    with pytest.raises(ValueError, match="spilt"):
+        await kettle.boil("id-1", fails=True)
+    kettle.ready.clear()
+    given_up = asyncio.create_task(kettle.boil("id-1"))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    kettle.ready.set()
+
+    assert await kettle.boil("id-1", b"black") == b"1"
+
+
+async def test_in_memory_an_id_is_forgotten_after_ninety_days(kettle, clock):
+    await kettle.boil("id-1")
+    clock.advance(timedelta(days=89).total_seconds())
+    await kettle.boil("id-2")
+    clock.advance(timedelta(days=1, seconds=1).total_seconds())
+
+    assert await kettle.boil("id-1", b"black") == b"3"
+    assert await kettle.boil("id-2") == b"2"
