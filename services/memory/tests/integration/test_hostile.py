@@ -112,7 +112,9 @@ async def _lease_sometimes(memory: MemoryServer, hostile: Hostile) -> None:
 
 async def _refusal(memory: MemoryServer, method: Any, request: Any) -> RemoteError | None:
     """How the service refused `request`; None when it answered."""
-    answer = getattr(memory.stub, method.name)(_nothing() if method.client_streaming else request, timeout=20)
+    answer = getattr(memory.stub, method.name)(
+        _one(request) if method.client_streaming else request, timeout=20
+    )
     try:
         if method.server_streaming:
             async for _ in answer:
@@ -124,10 +126,8 @@ async def _refusal(memory: MemoryServer, method: Any, request: Any) -> RemoteErr
     return None
 
 
-async def _nothing() -> AsyncIterator[Any]:
-    """No message: this version refuses such calls unread, and a write that meets the refusal can hide it."""
-    return
-    yield
+async def _one(request: Any) -> AsyncIterator[Any]:
+    yield request
 
 
 def _must_be_sound(db: apsw.Connection) -> None:

@@ -4,6 +4,8 @@
 
 It is the NUMBER-th write, or the first after it that gets to POINT: `before` the job, `uncommitted` after it,
 `committed` before the answer, or a part of an SQL statement, before which the job is cut short.
+`uncommitted:SQL` and `committed:SQL` are of the first such write that has the statement. `image named` is no
+write: it is before an image's file gets its name.
 """
 
 import os
@@ -27,13 +29,20 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def die_at_rename(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook of the interpreter, which hears of each file that is about to be renamed."""
+    if event == "os.rename" and "/images/" in str(arguments[0]):
+        die()
+
+
 class KillingStore:
     """A store that lets the process be killed in the middle of what it does; all else is the real one's."""
 
     def __init__(self, store: Store, point: str, number: int) -> None:
         self._store = store
-        self._point = point
+        self._point, _, self._statement = point.partition(":")
         self._left = number
+        self._met = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -43,28 +52,32 @@ class KillingStore:
         if self._left > 0:
             return await self._store.write(job)
         result = await self._store.write(lambda db: self._cut_short(db, job))
-        if self._point == "committed":
+        if self._point == "committed" and self._met:
             die()
         return result
 
     def _cut_short(self, db: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
         if self._point == "before":
             die()
+        self._met = not self._statement
         db.exec_trace = self._seen
         result = job(db)
         db.exec_trace = None
-        if self._point == "uncommitted":
+        if self._point == "uncommitted" and self._met:
             die()
         return result
 
     def _seen(self, cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
         if self._point in sql:
             die()
+        self._met = self._met or self._statement in sql
         return True
 
 
 async def run(settings: MemorySettings) -> None:
     clock, board = SystemClock(), HealthBoard()
+    if sys.argv[1] == "image named":
+        sys.addaudithook(die_at_rename)
     path = settings.data / NAME / "store.db"
     async with Store.open(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
         killing: Any = KillingStore(store, sys.argv[1], int(sys.argv[2]))
