@@ -1,0 +1,150 @@
+"""The compactor alone over a real memory service and a scripted model, for as many logs as a test wants.
+
+It is not a double: what builds lines here is what runs. Two of them one after the other are a restart. Logs
+are told apart in the requests by their messages, which begin with their log's id. Times are seconds.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from onechat_agent.__main__ import MIGRATIONS, NAME
+from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.agents import open_root
+from onechat_agent.compactor import Compactor
+from onechat_agent.domain.chat import AgentId
+from onechat_agent.events import Events, open_stream
+from onechat_agent.model.call import ModelClient
+from onechat_agent.model.endpoint import Endpoint
+from onechat_agent.model.items import ModelAnswer, ModelRequest
+from onechat_agent.patience import Patience
+from onechat_agent.telling import Telling
+from onechat_agent.usage_book import UsageBook
+from onechat_agent.wiring import DEMO_MODEL, ModelAtHand, root_seat
+from onechat_runtime.clock import Clock, SystemClock
+from onechat_runtime.health import HealthBoard
+from onechat_runtime.store import Store, migrations_in
+
+from tests.fakes.agent_house import settings_in
+from tests.fakes.memory_server import MemoryServer
+from tests.fakes.scripted_model import Purpose, Record, ScriptedModel
+
+ZONE = "Europe/Rome"
+WITHIN_S = 10.0
+LEAF_BYTES = 700  # over what a line may have, so that each message needs a model
+
+
+class CountedModel:
+    """The model's client, which counts the calls that are on their way."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
+        self._now: Counter[str] = Counter()  # by cache key
+        self.most: Counter[str] = Counter()  #: calls at once, by cache key
+        self.most_of_all = 0
+
+    async def respond(
+        self,
+        request: ModelRequest,
+        on_text: Callable[[int, str], None],
+        on_start: Callable[[], None] = lambda: None,
+    ) -> ModelAnswer:
+        """As the client does."""
+        self._now[request.cache_key] += 1
+        self.most |= self._now
+        self.most_of_all = max(self.most_of_all, self._now.total())
+        try:
+            return await self._client.respond(request, on_text, on_start)
+        finally:
+            self._now[request.cache_key] -= 1
+
+
+class CompactorHouse:
+    """A compactor at work, and short ways to give it some."""
+
+    def __init__(self, memory: MemoryServer, scripted: ScriptedModel, counted: CountedModel) -> None:
+        self.memory = memory
+        self.scripted = scripted
+        self.counted = counted
+        self.compactor: Compactor
+
+    async def remember(self, log: str, messages: int = 1, text: str = "") -> None:
+        """Appends messages whose lines need a model; each text begins with the log's id."""
+        await self.memory.append(*[f"{log} {text} {'x' * LEAF_BYTES}"] * messages, log=log)
+
+    def requests(self, log: str = "") -> list[Record]:
+        """What was asked for the leaves of `log`, or of all logs."""
+        asked = self.scripted.requests(Purpose.COMPACTION)
+        return [record for record in asked if not log or f"user: {log} ".encode() in record.raw]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Returns once `condition` holds; TimeoutError after a while."""
+        async with asyncio.timeout(WITHIN_S):
+            while not condition():
+                await asyncio.sleep(0.01)
+
+    async def asked(self, count: int, log: str = "") -> list[Record]:
+        """The requests once `count` of them have come, for `log` or for all."""
+        await self.until(lambda: len(self.requests(log)) >= count)
+        return self.requests(log)
+
+    async def unbuilt(self, log: str, leaves: int = 0) -> None:
+        """Returns once so few leaves of `log` are unbuilt and nothing else of it is ready."""
+        async with asyncio.timeout(WITHIN_S):
+            while (stats := await self.memory.stats(log)).unbuilt_leaves > leaves or (
+                stats.ready_nodes > leaves
+            ):
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def compacting(
+    folder: Path,
+    memory: MemoryServer,
+    scripted: ScriptedModel,
+    *,
+    logs: Sequence[str] = ("one", "two"),
+    clock: Clock | None = None,
+) -> AsyncIterator[CompactorHouse]:
+    """A compactor for `logs`, which are made where they are not there; it ends with the block."""
+    settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
+    for log in logs:
+        await memory.create(log)
+    async with Store.open(
+        settings.data / NAME / "store.db",
+        component=NAME,
+        migrations=migrations_in(MIGRATIONS),
+        clock=clock,
+        board=board,
+    ) as store:
+        root = await open_root(store, clock, settings.agents_folder, settings.name)
+        client = ModelClient(Endpoint.of(url=scripted.base_url, api_key=None))
+        await client.warm_up()
+        reader = MemoryClient(memory.loopback.channel("agent"), ZONE)
+        at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
+        seat = root_seat(settings, root, at_hand, reader, clock, ZONE, board)
+        house = CompactorHouse(memory, scripted, CountedModel(client))
+        house.compactor = Compactor(
+            memory=reader,
+            model=house.counted,
+            builder=DEMO_MODEL,
+            seats={AgentId(log): replace(seat, id=AgentId(log), name=log) for log in logs},
+            usage=UsageBook(store, clock, ZoneInfo(ZONE), {}),
+            telling=Telling(store, Events(store, clock, await store.write(open_stream)), clock, board),
+            patience=Patience(clock, random.Random(7)),
+            clock=clock,
+        )
+        running = asyncio.ensure_future(house.compactor.run())
+        try:
+            yield house
+        finally:
+            running.cancel()
+            ended = (await asyncio.gather(running, return_exceptions=True))[0]
+            await client.close()
+            if isinstance(ended, Exception):
+                raise ended
