@@ -4,14 +4,17 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import apsw
 import pytest
+from onechat_runtime.freezing import Snapshots
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Migration, Store
 
 from tests.fakes.clock import ManualClock
+from tests.fakes.snapshot_reader import Gate
 
 CUPS = Migration(
     number=1, name="cups", sql="CREATE TABLE cups (number INTEGER PRIMARY KEY, tea TEXT) STRICT;"
@@ -139,3 +142,27 @@ async def program():
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+@pytest.fixture
+def snapshots_of(clock):
+    """Opens the snapshots of a store; they are called s0, s1, …"""
+    numbers = count()
+
+    def opened(store, prune=None):
+        return Snapshots.open(store, clock=clock, new_id=lambda: f"s{next(numbers)}", prune=prune)
+
+    return opened
+
+
+@pytest.fixture
+async def snapshots(store, snapshots_of):
+    async with snapshots_of(store) as opened:
+        yield opened
+
+
+@pytest.fixture
+def gate():
+    made = Gate()
+    yield made
+    made.opened.set()

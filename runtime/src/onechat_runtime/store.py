@@ -21,7 +21,7 @@ from onechat_runtime.data_folder import WriterLock, claim_folder, disk_full, unu
 from onechat_runtime.errors import StartRefused, StoreFull
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store_schema import RUNTIME, Migration, bring_up_to_date, migrations_in
-from onechat_runtime.store_writer import Hold, Writer, seen_from_outside
+from onechat_runtime.store_writer import GONE, Hold, Writer, seen_from_outside
 
 __all__ = ["Migration", "Store", "migrations_in"]
 
@@ -144,7 +144,12 @@ class Store:
         return hold
 
     def connect(self) -> apsw.Connection:
-        """A reading connection of the caller's own, who closes it before the store is closed."""
+        """A reading connection of the caller's own, who closes it before the store is closed.
+
+        Raises StoreFull when the file was taken away: another one may be in its place.
+        """
+        if self._gone():
+            raise StoreFull(GONE)
         return connect(self.path, vfs=self.vfs, writes=False)
 
     def when_committed(self, listener: Callable[[], None]) -> None:

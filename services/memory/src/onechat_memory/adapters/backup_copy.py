@@ -18,7 +18,7 @@ WHERE tables.schema = 'main' AND tables.type = 'table' AND columns.name = 'log'
 def prune(db: apsw.Connection) -> None:
     """Delete from `db`, a copy of the store, what a backup does not hold.
 
-    The index is a large part of a store, and is filled again from the messages: each log's mark goes back to 0.
+    The index is a large part of a store, and is filled again from the messages: each log's mark becomes 0.
     """
     db.execute("INSERT INTO message_words (message_words) VALUES ('delete-all')")
     db.execute("UPDATE logs SET indexed = 0 WHERE indexed > 0")
