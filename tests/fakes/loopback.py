@@ -3,7 +3,8 @@
 Every caller's token is known to it: the channel says whose it uses.
 """
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -50,7 +51,10 @@ async def serving(
     snapshots: Snapshots | None = None,
     pages: bool = False,
 ) -> AsyncIterator[Loopback]:
-    """Serve `services`; the address is free again at the end. `tokens` are callers' tokens by name."""
+    """Serve `services` and run their background work; the address is free again at the end.
+
+    `tokens` are callers' tokens by name.
+    """
     board = board or HealthBoard()
     async with listening(
         name=name,
@@ -64,7 +68,16 @@ async def serving(
         pages=pages,
     ) as opened:
         loopback = Loopback(opened, board, tokens)
+        background = [asyncio.create_task(_awaited(job)) for one in services for job in one.background]
         try:
             yield loopback
         finally:
             await loopback.close_channels()
+            for task in background:
+                task.cancel()
+            ended = await asyncio.gather(*background, return_exceptions=True)
+            assert all(isinstance(one, asyncio.CancelledError) for one in ended), ended
+
+
+async def _awaited(job: Callable[[], Awaitable[None]]) -> None:
+    await job()

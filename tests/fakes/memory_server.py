@@ -22,6 +22,7 @@ from onechat.memory.v1 import (
     memory_service_pb2_grpc,
     message_pb2,
     stats_pb2,
+    upkeep_pb2,
 )
 from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock, SystemClock
@@ -125,6 +126,38 @@ class MemoryServer:
         async for answer in self.stub.ListMessages(request, timeout=TIMEOUT_S):
             chunks.append(answer.messages)
         return [message for chunk in chunks for message in chunk]
+
+    async def logs(self) -> dict[str, log_pb2.Log]:
+        """Every log by its id, by way of pages of two."""
+        found, token = {}, None
+        while token != "":
+            request = memory_service_pb2.ListLogsRequest(page_size=2, page_token=token or "")
+            answer = await self.call("ListLogs", request)
+            found.update({log.log_id: log for log in answer.logs})
+            token = answer.next_page_token
+        return found
+
+    async def swap(
+        self, staged: str = "staged", kept: str = "kept", *, log: str = LOG, request_id: str = ""
+    ) -> log_pb2.Log:
+        """Put a staged log in a live one's place; the log after it."""
+        request = upkeep_pb2.SwapLogRequest(
+            log_id=log, staged_log_id=staged, kept_log_id=kept, request_id=request_id
+        )
+        return (await self.call("SwapLog", request)).log
+
+    async def rebuild(
+        self, *, log: str = LOG, degraded: bool = False, demo: bool = False, request_id: str = ""
+    ) -> int:
+        """Have poor lines written again; how many."""
+        request = upkeep_pb2.RebuildNodesRequest(
+            log_id=log, degraded=degraded, demo=demo, request_id=request_id
+        )
+        return (await self.call("RebuildNodes", request)).freed_nodes
+
+    async def delete(self, log: str = "kept", *, request_id: str = "") -> None:
+        """Delete a kept log."""
+        await self.call("DeleteLog", upkeep_pb2.DeleteLogRequest(log_id=log, request_id=request_id))
 
     async def put_image(self, content: bytes, *, piece: int = PIECE) -> image_pb2.PutImageResponse:
         """Store an image, sent in pieces of `piece` bytes and its SHA-256."""

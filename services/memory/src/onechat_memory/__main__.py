@@ -17,7 +17,9 @@ from onechat_memory.config import MemorySettings
 from onechat_memory.domain.leases import Leases
 from onechat_memory.images import Images
 from onechat_memory.reading import Reading
+from onechat_memory.removing import Removing
 from onechat_memory.servicer import ALLOW, CAPS, DESCRIPTOR, WAITS, MemoryServicer
+from onechat_memory.upkeep import Upkeep
 from onechat_memory.views import WaitedViews
 
 NAME: Final = "memory"
@@ -27,6 +29,7 @@ MIGRATIONS: Final = "onechat_memory.migrations"
 async def served(store: Store, clock: Clock, epoch: str) -> Served:
     """The memory service over `store`, its saved views loaded. `epoch` is random for each start."""
     bells = Bells(clock)
+    leases = Leases(epoch=epoch)
     logs = ChatLogs(store, clock, bells)
     await logs.load()
     images = Images(store, clock)
@@ -34,9 +37,10 @@ async def served(store: Store, clock: Clock, epoch: str) -> Served:
     servicer = MemoryServicer(
         logs=logs,
         views=WaitedViews(store, logs, bells, clock),
-        compactions=Compactions(store, logs, Leases(epoch=epoch), bells, clock),
+        compactions=Compactions(store, logs, leases, bells, clock),
         reading=Reading(store),
         images=images,
+        upkeep=Upkeep(store, logs, leases, bells, clock),
     )
     return Served(
         descriptor=DESCRIPTOR,
@@ -44,6 +48,7 @@ async def served(store: Store, clock: Clock, epoch: str) -> Served:
         allow=ALLOW,
         caps=CAPS,
         ends_at_drain=WAITS,
+        background=(Removing(store, bells, clock).run,),
     )
 
 

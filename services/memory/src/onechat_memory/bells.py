@@ -16,6 +16,8 @@ Topic = NewType("Topic", str)
 
 WORK: Final = Topic("work")  #: some log may have a piece that is ready
 
+REMOVAL: Final = Topic("removal")  #: a log was deleted, and its rows are to go
+
 
 def whole(log: LogId) -> Topic:
     """Rings when every leaf of `log` is built."""
@@ -54,8 +56,10 @@ class Bell:
         self._event = event
         self._clock = clock
 
-    async def rung(self, within_s: float) -> bool:
-        """Wait until it rings, for at most `within_s`; whether it did."""
+    async def rung(self, within_s: float | None) -> bool:
+        """Wait until it rings, for at most `within_s`, None being without end; whether it did."""
+        if within_s is None:
+            return await self._event.wait()
         if self._event.is_set() or within_s <= 0:
             return self._event.is_set()
         ringing = asyncio.ensure_future(self._event.wait())

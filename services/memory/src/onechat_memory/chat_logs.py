@@ -21,9 +21,9 @@ from onechat_memory.bells import WORK, Bells, whole
 from onechat_memory.chat_log import ChatLog, ShownView, Views
 from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE
-from onechat_memory.domain.messages import Appended, Log, NewLog, NewMessage, Shape
+from onechat_memory.domain.messages import Appended, Log, NewLog, NewMessage, Shape, State
 from onechat_memory.domain.tree import Node
-from onechat_memory.errors import LogExists, LogUnknown, NodeUnknown
+from onechat_memory.errors import LogExists, LogNotLive, LogUnknown, NodeUnknown
 
 T = TypeVar("T")
 
@@ -63,6 +63,10 @@ class ChatLogs:
             return len(rows)
 
         return await self._store.write(job)
+
+    def forget_views(self, number: int) -> None:
+        """From within a job of the store: hold the views of the log `number` no longer, it was set aside."""
+        self._views.pop(number, None)
 
     async def create(self, asked: NewLog) -> Log:
         """The log as asked, made unless it is there. LogExists when another one has its id."""
@@ -166,6 +170,8 @@ class ChatLogs:
         row = logs.log(log)
         if row is None:
             raise LogUnknown
+        if row.asked.state is State.KEPT:
+            raise LogNotLive
         tree = TreeStore(db, row.number)
         views = self._views_of(row, tree)
         chat = ChatLog(row, logs, tree, views, now)

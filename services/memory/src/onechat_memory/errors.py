@@ -115,3 +115,21 @@ class ImageDamaged(ServiceError):
     """The stored image is damaged: send the same picture again, or restore a backup."""
 
     code, reason = StatusCode.DATA_LOSS, "IMAGE_DAMAGED"
+
+
+class LogNotStaged(ServiceError):
+    """Only a staged log or a kept one can be put in a live one's place, and only one of the same shape."""
+
+    code, reason = StatusCode.FAILED_PRECONDITION, "LOG_NOT_STAGED"
+
+
+class LogNotLive(ServiceError):
+    """This log was set aside: it can be read and takes nothing. SwapLog brings it back."""
+
+    code, reason = StatusCode.FAILED_PRECONDITION, "LOG_NOT_LIVE"
+
+
+class LogNotKept(ServiceError):
+    """Only a kept log can be deleted: SwapLog sets one aside."""
+
+    code, reason = StatusCode.FAILED_PRECONDITION, "LOG_NOT_KEPT"

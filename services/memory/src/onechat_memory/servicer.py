@@ -19,6 +19,7 @@ from onechat_memory.image_servicer import ImageServicer
 from onechat_memory.images import Images
 from onechat_memory.reading import Reading
 from onechat_memory.search_servicer import SearchServicer
+from onechat_memory.upkeep import Upkeep
 from onechat_memory.upkeep_servicer import UpkeepServicer
 from onechat_memory.views import WaitedViews
 
@@ -45,12 +46,14 @@ class MemoryServicer(
         compactions: Compactions,
         reading: Reading,
         images: Images,
+        upkeep: Upkeep,
     ) -> None:
         self._logs = logs
         self._views = views
         self._compactions = compactions
         self._reading = reading
         self._images = images
+        self._upkeep = upkeep
 
     async def CreateLog(
         self, request: memory_service_pb2.CreateLogRequest, context: Any

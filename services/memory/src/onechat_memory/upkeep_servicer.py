@@ -2,23 +2,59 @@
 
 from typing import Any
 
+from google.protobuf.message import Message
 from onechat.memory.v1 import upkeep_pb2
+from onechat_runtime.request_ids import call_body
 
-from onechat_memory.errors import NotServedYet
+from onechat_memory.adapters import contract
+from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.messages import Log
+from onechat_memory.upkeep import Asked, Upkeep
 
 
 class UpkeepServicer:
     """What changes a whole log, at the service's door."""
 
+    _upkeep: Upkeep
+
     async def RebuildNodes(
         self, request: upkeep_pb2.RebuildNodesRequest, context: Any
     ) -> upkeep_pb2.RebuildNodesResponse:
-        raise NotServedYet("This version does not build nodes again: their lines stay as they are.")
+        given = await self._upkeep.rebuild(
+            LogId(request.log_id),
+            degraded=request.degraded,
+            demo=request.demo,
+            asked=_asked("RebuildNodes", request.request_id, request),
+            answer=_rebuilt,
+        )
+        return upkeep_pb2.RebuildNodesResponse.FromString(given)
 
     async def SwapLog(self, request: upkeep_pb2.SwapLogRequest, context: Any) -> upkeep_pb2.SwapLogResponse:
-        raise NotServedYet("This version does not put a staged log in a live one's place: make a new log.")
+        given = await self._upkeep.swap(
+            LogId(request.log_id),
+            LogId(request.staged_log_id),
+            contract.kept_id(request.kept_log_id),
+            asked=_asked("SwapLog", request.request_id, request),
+            answer=_swapped,
+        )
+        return upkeep_pb2.SwapLogResponse.FromString(given)
 
     async def DeleteLog(
         self, request: upkeep_pb2.DeleteLogRequest, context: Any
     ) -> upkeep_pb2.DeleteLogResponse:
-        raise NotServedYet("This version deletes no log: a kept one does no harm.")
+        await self._upkeep.delete(
+            LogId(request.log_id), asked=_asked("DeleteLog", request.request_id, request)
+        )
+        return upkeep_pb2.DeleteLogResponse()
+
+
+def _asked(rpc: str, request_id: str, request: Message) -> Asked:
+    return Asked(request_id=request_id, body=call_body(rpc, request))
+
+
+def _rebuilt(nodes: int) -> bytes:
+    return upkeep_pb2.RebuildNodesResponse(freed_nodes=nodes).SerializeToString()
+
+
+def _swapped(log: Log) -> bytes:
+    return upkeep_pb2.SwapLogResponse(log=contract.log_to_proto(log)).SerializeToString()

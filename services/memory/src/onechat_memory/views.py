@@ -3,15 +3,21 @@
 What a view is: domain/view.py. How it is fitted and shown: chat_log.py.
 """
 
+from functools import partial
+
+import apsw
 from onechat_runtime.clock import Clock
 from onechat_runtime.store import Store
 
-from onechat_memory.adapters.log_store import LogStore
+from onechat_memory.adapters.log_store import LogRow, LogStore
+from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import Bells, whole
 from onechat_memory.chat_log import ShownView
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
-from onechat_memory.domain.messages import Shape
+from onechat_memory.domain.lines import PLACEHOLDER_SIZE, shown, shown_view
+from onechat_memory.domain.messages import Shape, State
+from onechat_memory.domain.text import size
 from onechat_memory.errors import LogIsFlat, LogUnknown
 
 
@@ -27,23 +33,41 @@ class WaitedViews:
     async def view(self, log: LogId, wait_s: float) -> ShownView:
         """The chat's view, fitted, after at most `wait_s` for lines that are not built.
 
-        It is fitted after the wait, since thousands of lines can have been built meanwhile. Raises
-        LogUnknown, LogIsFlat, StoreFull.
+        It is fitted after the wait, since thousands of lines can have been built meanwhile. A log that was
+        set aside is shown as it stood, at once, for nothing changes it. Raises LogUnknown, LogIsFlat,
+        StoreFull.
         """
         end = self._clock.monotonic() + wait_s
         while True:
             with self._bells.listening(whole(log)) as bell:
-                if self._unbuilt_leaves(log):
+                unbuilt_leaves, stood = self._store.read(partial(_look, log))
+                if stood is not None:
+                    return stood
+                if unbuilt_leaves:
                     await bell.rung(end - self._clock.monotonic())
             shown = await self._logs.fitted_view(log)
             # An append can have come between the bell and the fit.
             if shown.whole or self._clock.monotonic() >= end:
                 return shown
 
-    def _unbuilt_leaves(self, log: LogId) -> int:
-        row = self._store.read(lambda db: LogStore(db).log(log))
-        if row is None:
-            raise LogUnknown
-        if row.asked.shape is Shape.FLAT:
-            raise LogIsFlat
-        return row.unbuilt_leaves
+
+def _look(log: LogId, db: apsw.Connection) -> tuple[int, ShownView | None]:
+    """How many leaves of `log` are not built, and its view if it was set aside."""
+    row = LogStore(db).log(log)
+    if row is None:
+        raise LogUnknown
+    if row.asked.shape is Shape.FLAT:
+        raise LogIsFlat
+    return row.unbuilt_leaves, _as_it_stood(row, db) if row.asked.state is State.KEPT else None
+
+
+def _as_it_stood(row: LogRow, db: apsw.Connection) -> ShownView:
+    lines = TreeStore(db, row.number).lines(Which.CHAT)
+    return ShownView(
+        text=shown_view(shown(node, text) for node, text in lines),
+        length=row.length,
+        generation=row.generation,
+        lines=len(lines),
+        unbuilt=sum(text is None for _, text in lines),
+        size=sum(PLACEHOLDER_SIZE if text is None else size(text) for _, text in lines),
+    )

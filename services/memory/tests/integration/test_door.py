@@ -9,7 +9,7 @@ from onechat_memory.servicer import DESCRIPTOR
 from onechat_runtime.errors import RemoteError, ServiceError
 from onechat_runtime.tokens import CALLERS
 
-from tests.fakes.memory_server import MemoryServer, timestamp
+from tests.fakes.memory_server import LOG, MemoryServer, timestamp
 from tests.fakes.service_process import refusals
 
 
@@ -88,6 +88,9 @@ async def test_every_call_on_a_log_says_that_it_is_unknown(memory):
         memory.complete("1+2", "line", log="none"),
         memory.fail(piece, "CAUSE_CONTENT", log="none"),
         memory.fail(odd, "CAUSE_CONTENT", log="none"),
+        memory.rebuild(log="none"),
+        memory.swap("none"),
+        memory.swap(LOG, log="none"),
     ]
 
     for call in calls:
@@ -96,7 +99,7 @@ async def test_every_call_on_a_log_says_that_it_is_unknown(memory):
         assert (refused.value.code, refused.value.reason) == (StatusCode.NOT_FOUND, "LOG_UNKNOWN")
 
 
-NOT_SERVED = {"SearchMessages", "RebuildNodes", "SwapLog", "DeleteLog"}
+NOT_SERVED = {"SearchMessages"}
 
 
 async def test_what_is_not_served_yet_says_so_in_a_sentence(memory):

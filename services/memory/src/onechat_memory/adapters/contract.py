@@ -53,6 +53,13 @@ _KIND_NUMBERS: Final = {kind: number for number, kind in _KINDS.items()}
 # In
 
 
+def kept_id(log: str) -> LogId:
+    """The id that a log is to be kept under. Raises LogInvalid."""
+    if not _LOG_ID.fullmatch(log):
+        raise LogInvalid
+    return LogId(log)
+
+
 def new_log(request: memory_service_pb2.CreateLogRequest) -> NewLog:
     """The log that is asked for, defaults filled in. Raises LogInvalid."""
     if not _LOG_ID.fullmatch(request.log_id):

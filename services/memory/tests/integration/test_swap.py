@@ -1,0 +1,353 @@
+"""SwapLog: a staged log takes a live one's place at one moment, for everybody who uses its id."""
+
+import asyncio
+
+import pytest
+from grpc import StatusCode
+from onechat.memory.v1.log_pb2 import LOG_STATE_KEPT, LOG_STATE_LIVE, ViewLimits
+from onechat_runtime.errors import RemoteError
+
+from tests.fakes.memory_server import LOG, new_message
+
+LONG = "x" * 600
+LINE = "l" * 300
+
+
+def names(leased):
+    return [f"{piece.first_id}+{piece.count}" for piece in leased.pieces]
+
+
+def texts(messages):
+    return [message.text for message in messages]
+
+
+@pytest.fixture
+async def staged(memory):
+    """A live log of two messages, and a staged one of three beside it."""
+    await memory.append("old 0", "old 1")
+    await memory.create("staged", state="LOG_STATE_STAGED", label="import")
+    await memory.append("new 0", "new 1", "new 2", log="staged")
+    return memory
+
+
+async def test_a_staged_log_takes_the_live_ones_id_its_label_and_the_next_generation(memory):
+    await memory.create("house", label="House")
+    await memory.create("staged", state="LOG_STATE_STAGED", label="import")
+    await memory.append("new", log="staged")
+
+    log = await memory.swap(log="house")
+
+    assert (log.log_id, log.label, log.state, log.generation, log.length) == (
+        "house",
+        "House",
+        LOG_STATE_LIVE,
+        2,
+        1,
+    )
+    logs = await memory.logs()
+    assert logs["house"] == log
+    assert (logs["kept"].label, logs["kept"].state, logs["kept"].generation) == ("House", LOG_STATE_KEPT, 1)
+    assert "staged" not in logs
+
+
+async def test_every_answer_after_a_swap_is_the_new_logs(staged):
+    before = await staged.view()
+
+    await staged.swap()
+
+    view = await staged.view()
+    assert view.text == "<chat>\n0+1|user: new 0\n1+1|user: new 1\n2+1|user: new 2\n</chat>"
+    assert (before.generation, view.generation) == (1, 2)
+    assert texts(await staged.messages()) == ["new 0", "new 1", "new 2"]
+    appended = await staged.append(LONG)
+    assert (appended.appended[0].first_id, appended.length, appended.generation) == (3, 4, 2)
+    assert (await staged.lease()).generation == 2
+    assert (await staged.stats()).log.generation == 2
+
+
+async def test_a_log_that_was_there_is_asked_for_again_as_before(staged):
+    """An agent makes its log at each start, whatever was swapped in meanwhile."""
+    await staged.swap()
+
+    log = await staged.create()
+
+    assert (log.generation, log.length) == (2, 3)
+
+
+async def test_a_kept_log_is_read_as_it_stood(staged):
+    await staged.append(LONG)
+    before, stats = await staged.view(), await staged.stats()
+    await staged.swap()
+
+    view = await staged.view("kept", wait_s=300)
+
+    assert view == before
+    assert not view.whole
+    assert texts(await staged.messages(log="kept")) == ["old 0", "old 1", LONG]
+    assert [line.text for line in (await staged.zoom("0+2", log="kept")).lines] == [
+        "user: old 0",
+        "user: old 1",
+    ]
+    assert (await staged.zoom("1+1", log="kept")).messages[0].text == "old 1"
+    kept = await staged.stats("kept")
+    assert (kept.built_nodes, kept.view_bytes) == (stats.built_nodes, stats.view_bytes)
+
+
+async def test_an_owed_batch_of_a_kept_log_is_not_made(memory):
+    """It is shown as it stood, also where merges became possible after its last append."""
+    limits = ViewLimits(high_bytes=1_200, low_bytes=600)
+    await memory.create("small", chat_view=limits, compaction_view=ViewLimits(high_bytes=900, low_bytes=300))
+    await memory.append(*["w" * 300] * 8, log="small")
+    leased = await memory.lease()
+    for name in names(leased):
+        await memory.complete(name, LINE, log="small")
+    before = await memory.stats("small")
+    await memory.create("staged", state="LOG_STATE_STAGED")
+
+    await memory.swap(log="small")
+
+    assert (await memory.view("kept")).lines == before.view_lines == 8
+
+
+async def test_a_kept_log_takes_nothing(staged):
+    await staged.append(LONG)
+    await staged.swap()
+    calls = [
+        staged.append("more", log="kept"),
+        staged.append(new_message("n", "more"), log="kept"),
+        staged.complete("2+1", "line", log="kept"),
+        staged.rebuild(log="kept", demo=True),
+    ]
+
+    for call in calls:
+        with pytest.raises(RemoteError) as refused:
+            await call
+        assert (refused.value.code, refused.value.reason) == (StatusCode.FAILED_PRECONDITION, "LOG_NOT_LIVE")
+        assert "SwapLog" in refused.value.message
+
+    assert names(await staged.lease()) == []
+    assert (await staged.stats("kept")).log.length == 3
+
+
+async def test_a_kept_log_comes_back_with_a_generation_of_its_own(staged):
+    await staged.swap()
+    await staged.append("since")
+
+    log = await staged.swap("kept", "undone")
+
+    assert (log.generation, log.length) == (3, 2)
+    await staged.append("old 2")
+    assert texts(await staged.messages()) == ["old 0", "old 1", "old 2"]
+    assert (await staged.view()).text.endswith("2+1|user: old 2\n</chat>")
+    assert texts(await staged.messages(log="undone"))[-1] == "since"
+
+
+async def test_a_swap_is_there_after_a_restart(open_memory):
+    async with open_memory() as memory:
+        await memory.create()
+        await memory.append("old")
+        await memory.create("staged", state="LOG_STATE_STAGED")
+        await memory.append("new", log="staged")
+        swapped = await memory.swap(request_id="swap")
+
+    async with open_memory() as memory:
+        assert await memory.swap(request_id="swap") == swapped
+        assert (await memory.view()).text == "<chat>\n0+1|user: new\n</chat>"
+        await memory.append("newer")
+        assert (await memory.view("kept")).text == "<chat>\n0+1|user: old\n</chat>"
+
+
+async def test_a_swap_that_comes_twice_is_made_once(staged):
+    first = await staged.swap(request_id="swap 1")
+    await staged.append("since")
+
+    again = await staged.swap(request_id="swap 1")
+
+    assert again == first
+    assert (await staged.stats()).log.generation == 2
+    with pytest.raises(RemoteError) as refused:
+        await staged.swap("kept", "other", request_id="swap 1")
+    assert (refused.value.code, refused.value.reason) == (StatusCode.ALREADY_EXISTS, "KEY_REUSED")
+
+
+async def test_a_swap_that_was_refused_may_be_asked_for_again(staged):
+    with pytest.raises(RemoteError, match="LOG_EXISTS"):
+        await staged.swap(kept=LOG, request_id="swap")
+    with pytest.raises(RemoteError, match="LOG_UNKNOWN"):
+        await staged.swap("later", request_id="swap")
+    await staged.create("later", state="LOG_STATE_STAGED")
+
+    assert (await staged.swap("later", request_id="swap")).length == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "reason"),
+    [
+        ({"staged": "other"}, StatusCode.FAILED_PRECONDITION, "LOG_NOT_STAGED"),
+        ({"staged": LOG}, StatusCode.FAILED_PRECONDITION, "LOG_NOT_STAGED"),
+        ({"staged": "flat"}, StatusCode.FAILED_PRECONDITION, "LOG_NOT_STAGED"),
+        ({"log": "flat"}, StatusCode.FAILED_PRECONDITION, "LOG_NOT_LIVE"),
+        ({"log": "staged", "staged": "staged"}, StatusCode.FAILED_PRECONDITION, "LOG_NOT_LIVE"),
+        ({"kept": "other"}, StatusCode.ALREADY_EXISTS, "LOG_EXISTS"),
+        ({"kept": "staged"}, StatusCode.ALREADY_EXISTS, "LOG_EXISTS"),
+        ({"kept": ""}, StatusCode.INVALID_ARGUMENT, "LOG_INVALID"),
+        ({"kept": "a/b"}, StatusCode.INVALID_ARGUMENT, "LOG_INVALID"),
+        ({"staged": "none"}, StatusCode.NOT_FOUND, "LOG_UNKNOWN"),
+        ({"log": "none"}, StatusCode.NOT_FOUND, "LOG_UNKNOWN"),
+        ({"request_id": "r" * 201}, StatusCode.INVALID_ARGUMENT, "BAD_REQUEST_ID"),
+        ({"request_id": "è"}, StatusCode.INVALID_ARGUMENT, "BAD_REQUEST_ID"),
+    ],
+)
+async def test_a_swap_that_cannot_be_is_refused_and_changes_nothing(staged, fields, code, reason):
+    await staged.create("other")
+    await staged.create("flat", shape="LOG_SHAPE_FLAT", state="LOG_STATE_STAGED")
+    before = await staged.logs()
+
+    with pytest.raises(RemoteError) as refused:
+        await staged.swap(**fields)
+
+    assert (refused.value.code, refused.value.reason) == (code, reason)
+    assert await staged.logs() == before
+
+
+async def test_who_waits_for_the_view_gets_the_new_logs(staged, clock):
+    await staged.append(LONG)
+    waiting = asyncio.create_task(staged.view(wait_s=300))
+    await clock.until_sleeping()
+
+    await staged.swap()
+
+    view = await waiting
+    assert (view.generation, view.whole, view.length) == (2, True, 3)
+
+
+async def test_who_waits_for_the_view_goes_on_with_what_the_new_log_lacks(staged, clock):
+    await staged.append(LONG)
+    await staged.append(LONG, log="staged")
+    waiting = asyncio.create_task(staged.view(wait_s=300))
+    await clock.until_sleeping()
+    await staged.swap()
+    await clock.until_sleeping()
+    assert not waiting.done()
+
+    await staged.complete("3+1", "new 3", generation=2)
+
+    assert (await waiting).text.endswith("3+1|new 3\n</chat>")
+
+
+async def test_who_waits_for_the_staged_logs_view_hears_at_once_that_it_is_gone(staged, clock):
+    await staged.append(LONG, log="staged")
+    waiting = asyncio.create_task(staged.view("staged", wait_s=300))
+    await clock.until_sleeping()
+
+    await staged.swap()
+
+    with pytest.raises(RemoteError, match="LOG_UNKNOWN"):
+        await waiting
+
+
+async def test_a_line_for_a_piece_of_the_old_log_does_not_land_in_the_new_one(staged):
+    await staged.append(LONG)
+    await staged.append(LONG, log="staged")
+    leased = await staged.lease()
+    assert (leased.log_id, leased.generation, names(leased)) == (LOG, 1, ["2+1"])
+    await staged.swap()
+
+    for name in ("2+1", "3+1"):
+        with pytest.raises(RemoteError) as refused:
+            await staged.complete(name, "of the old log", generation=1)
+        assert (refused.value.code, refused.value.reason) == (StatusCode.NOT_FOUND, "NODE_UNKNOWN")
+
+    assert not (await staged.view()).whole
+    await staged.complete("3+1", "of the new log", generation=2)
+
+
+async def test_a_failure_from_before_the_swap_counts_nothing_in_either_log(staged, clock):
+    await staged.append(LONG)
+    (old,) = (await staged.lease(most=1)).pieces
+    await staged.create("other", state="LOG_STATE_STAGED")
+    await staged.append("0", "1", LONG, log="other")
+
+    await staged.swap("other")
+
+    assert not await staged.fail(old, "CAUSE_CONTENT")
+    assert not await staged.fail(old, "CAUSE_CONTENT", log="kept")
+    assert (await staged.stats()).failing_nodes == (await staged.stats("kept")).failing_nodes == 0
+    (new,) = (await staged.lease()).pieces
+    assert (new.first_id, new.failures) == (2, 0)
+
+
+async def test_what_was_out_of_either_log_is_free_after_the_swap_at_once(staged, clock):
+    """Eight pieces of the old log are out, and eight of the staged one: neither may hold up the new one."""
+    await staged.append(*[LONG] * 9)
+    await staged.append(*[LONG] * 9, log="staged")
+    assert {(await staged.lease()).log_id for _ in range(2)} == {LOG, "staged"}
+    waiting = asyncio.create_task(staged.lease(wait_s=300))
+    await clock.until_sleeping()
+
+    await staged.swap()
+
+    leased = await waiting
+    assert (leased.log_id, leased.generation) == (LOG, 2)
+    assert names(leased) == [f"{number}+1" for number in range(3, 11)]
+
+
+async def test_a_piece_that_rests_in_the_old_log_does_not_rest_in_the_new_one(staged):
+    await staged.append(LONG)
+    (piece,) = (await staged.lease()).pieces
+    await staged.fail(piece, "CAUSE_CONTENT")
+    await staged.create("other", state="LOG_STATE_STAGED")
+    await staged.append("0", "1", LONG, log="other")
+
+    await staged.swap("other")
+
+    assert names(await staged.lease()) == ["2+1"]
+
+
+async def test_a_staged_logs_lines_are_built_before_and_after_the_swap(staged):
+    await staged.append(*[LONG] * 3, log="staged")
+    leased = await staged.lease()
+    await staged.complete("3+1", "three", log=leased.log_id, generation=leased.generation)
+
+    await staged.swap()
+    built = await staged.build_all()
+
+    assert built > 1
+    assert (await staged.view()).whole
+    assert "3+1|three" in (await staged.view()).text
+
+
+async def test_eight_who_append_during_swaps_lose_nothing_and_write_nothing_twice(staged):
+    """Each message is in the log that had the id when it was written, and in no other."""
+    generations = {}
+
+    async def write(writer):
+        for number in range(20):
+            key = f"w{writer}:{number}"
+            answer = await staged.append(new_message(key, key))
+            generations[key] = answer.generation
+
+    writers = [asyncio.create_task(write(number)) for number in range(8)]
+    for number in range(5):
+        await staged.create(f"staged {number}".replace(" ", "-"), state="LOG_STATE_STAGED")
+        await staged.swap(f"staged-{number}", f"kept-{number + 1}")
+    await asyncio.gather(*writers)
+
+    found = {}
+    for log_id, log in (await staged.logs()).items():
+        for message in await staged.messages(log=log_id):
+            if message.key.startswith("w"):
+                assert message.key not in found
+                found[message.key] = log.generation
+    assert found == generations
+    assert len(found) == 160
+
+
+async def test_a_key_is_known_in_the_log_that_has_it_and_new_in_the_other(staged):
+    """The two logs are two chats: an import brings the keys along that it keeps."""
+    await staged.append(new_message("k", "once"))
+    await staged.swap()
+
+    (appended,) = (await staged.append(new_message("k", "once"))).appended
+
+    assert (appended.first_id, appended.known) == (3, False)
