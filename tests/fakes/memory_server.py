@@ -91,10 +91,17 @@ class MemoryServer:
         )
         return (await self.call("CompleteCompaction", request)).line
 
-    async def fail(self, piece: memory_service_pb2.CompactionPiece, cause: str, *, log: str = LOG) -> bool:
+    async def fail(
+        self, piece: memory_service_pb2.CompactionPiece, cause: str, *, log: str = LOG, **fields: Any
+    ) -> bool:
         """Give a piece back; whether it was built from its source's head."""
         request = memory_service_pb2.FailCompactionRequest(
-            log_id=log, first_id=piece.first_id, count=piece.count, lease_id=piece.lease_id, cause=cause
+            log_id=log,
+            first_id=piece.first_id,
+            count=piece.count,
+            lease_id=piece.lease_id,
+            cause=cause,
+            **fields,
         )
         return (await self.call("FailCompaction", request)).degraded
 

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import Built, TreeStore, Which
+from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.lines import (
     PLACEHOLDER_SIZE,
     degraded,
@@ -29,6 +30,7 @@ from onechat_memory.errors import KeyReused, LogIsFlat, NodeBuilt, NodeUnknown
 
 FREE = "free"  #: builder of a node whose source fits as it is
 HEAD = "head"  #: builder of a node that no model could write
+NOT_ASKED = Asked()  #: a line that no model was asked for
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,23 +137,26 @@ class ChatLog:
         self.changed = self.changed or bool(fitted.merged) or fitted.began or view.owed != owed
         return bool(fitted.merged)
 
-    def complete(self, node: Node, line: str, builder: str) -> None:
+    def complete(self, node: Node, line: str, builder: str, asked: Asked = NOT_ASKED) -> None:
         """Take `line` for `node`, for the first time or, where that is wished, again.
 
         Raises NodeUnknown, NodeBuilt.
         """
         self.more_work = True
         if self._tree.rebuilds.has(node):
+            self._tree.costs.take(node, asked)
             self._build_again(node, line, builder)
             return
         self._must_be_unbuilt(node)
+        self._tree.costs.take(node, asked)
         self._build(Built(node=node, text=line, builder=builder))
 
-    def fail(self, node: Node) -> bool:
+    def fail(self, node: Node, asked: Asked = NOT_ASKED) -> bool:
         """Count a failure of `node`; whether it was the last that is borne and the source's head stands now.
 
         A node that was built meanwhile counts nothing, and one that is to be built again keeps its line.
         """
+        self.ask_in_vain(node, asked)
         if self._tree.size(node) is not None:
             self._fail_again(node)
             return False
@@ -161,6 +166,11 @@ class ChatLog:
             return False
         self._build(Built(node=node, text=degraded(self._plain_source(node)), builder=HEAD, degraded=True))
         return True
+
+    def ask_in_vain(self, node: Node, asked: Asked) -> None:
+        """Count what a model was asked for `node` without giving a line, unless another line came meanwhile."""
+        if self._tree.size(node) is None or self._tree.rebuilds.has(node):
+            self._tree.costs.give_back(node, asked)
 
     def show(self) -> ShownView:
         """The chat's view as it stands."""

@@ -19,6 +19,7 @@ from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import WORK, Bells, whole
 from onechat_memory.chat_log import ChatLog, ShownView, Views
+from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Appended, Log, NewLog, NewMessage, Shape, State
@@ -111,6 +112,7 @@ class ChatLogs:
         node: Node,
         line: str,
         builder: str,
+        asked: Asked,
         *,
         generation: int,
         done: Callable[[Edition], None],
@@ -123,12 +125,12 @@ class ChatLogs:
         def work(chat: ChatLog) -> Edition:
             if generation not in (0, chat.row.generation):
                 raise NodeUnknown("This log was replaced by another one since the piece was handed out.")
-            chat.complete(node, line, builder)
+            chat.complete(node, line, builder, asked)
             return chat.row.edition
 
         await self._change(log, work, done)
 
-    async def fail(self, log: LogId, node: Node, *, edition: Edition) -> bool:
+    async def fail(self, log: LogId, node: Node, asked: Asked, *, edition: Edition) -> bool:
         """Count a failure of the content of `edition`'s `node`; whether its source's head stands for it now.
 
         Raises LogUnknown, NodeUnknown, StoreFull.
@@ -136,9 +138,21 @@ class ChatLogs:
 
         def work(chat: ChatLog) -> bool:
             # A swap can have come since the lease was looked at.
-            return chat.row.edition == edition and chat.fail(node)
+            return chat.row.edition == edition and chat.fail(node, asked)
 
         return await self._change(log, work)
+
+    async def ask_in_vain(self, log: LogId, node: Node, asked: Asked, *, edition: Edition) -> None:
+        """Count what a model was asked for `edition`'s `node`, which comes back through no fault of its own.
+
+        Raises LogUnknown, StoreFull.
+        """
+
+        def work(chat: ChatLog) -> None:
+            if chat.row.edition == edition:
+                chat.ask_in_vain(node, asked)
+
+        await self._change(log, work)
 
     async def _change(
         self, log: LogId, work: Callable[[ChatLog], T], done: Callable[[T], None] | None = None

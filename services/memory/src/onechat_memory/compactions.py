@@ -17,6 +17,7 @@ from onechat_memory.adapters.rebuild_store import next_log_with_rebuilds
 from onechat_memory.adapters.tree_store import TreeStore, Which, next_log_with_work
 from onechat_memory.bells import WORK, Bells
 from onechat_memory.chat_logs import ChatLogs
+from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import AGAIN_OUT_MAX, LEASE_S, OUT_MAX, Edition, LeaseId, Leases, LogId
 from onechat_memory.domain.lines import accepted, leaf_source, merge_source, shown
 from onechat_memory.domain.messages import State
@@ -93,10 +94,12 @@ class Compactions:
                 until_free = self._leases.next_change(now)
                 await bell.rung(end - now if until_free is None else min(end - now, until_free))
 
-    async def complete(self, log: LogId, node: Node, answer: str, builder: str, *, generation: int) -> str:
+    async def complete(
+        self, log: LogId, node: Node, answer: str, builder: str, asked: Asked, *, generation: int
+    ) -> str:
         """Take a model's answer as the line of `node`, whoever sends it; the line as it is kept.
 
-        Raises LogUnknown, NodeUnknown, NodeBuilt, LineEmpty, StoreFull.
+        What was asked for it is counted with it. Raises LogUnknown, NodeUnknown, NodeBuilt, LineEmpty, StoreFull.
         """
         line = accepted(answer)
         if not line:
@@ -105,14 +108,15 @@ class Compactions:
         def free(edition: Edition) -> None:
             self._leases.free(edition, node)
 
-        await self._logs.complete(log, node, line, builder, generation=generation, done=free)
+        await self._logs.complete(log, node, line, builder, asked, generation=generation, done=free)
         return line
 
-    async def give_back(self, log: LogId, node: Node, lease: LeaseId, *, content: bool) -> bool:
+    async def give_back(self, log: LogId, node: Node, lease: LeaseId, asked: Asked, *, content: bool) -> bool:
         """End `lease` without a line; whether `node` was built from its source's head.
 
         `content` counts, and the piece rests; otherwise it is ready again at once. A lease that has ended
-        counts nothing. Raises LogUnknown, NodeUnknown, StoreFull.
+        counts nothing, neither a failure nor what was asked: it cannot be told from the same answer sent
+        twice. Who wants to know what was paid asks the agent service, which records each call. Raises LogUnknown, NodeUnknown, StoreFull.
         """
         row = self._store.read(lambda db: LogStore(db).log(log))
         if row is None:
@@ -122,8 +126,10 @@ class Compactions:
         if not self._leases.give_back(row.edition, node, lease, self._clock.monotonic(), rest=content):
             return False
         if content:
-            return await self._logs.fail(log, node, edition=row.edition)
+            return await self._logs.fail(log, node, asked, edition=row.edition)
         self._bells.ring(WORK)
+        if asked.calls:
+            await self._logs.ask_in_vain(log, node, asked, edition=row.edition)
         return False
 
     def _lease_now(self, most: int) -> Leased | None:

@@ -109,6 +109,7 @@ class Reading:
                 compaction_lines=len(compaction),
                 batches=row.batches,
                 batch_owed=row.chat_owed,
+                costs=tree.costs.sums(),
             )
 
         return self._store.read(job)

@@ -12,6 +12,7 @@ from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, stats
 from onechat_memory.adapters import contract
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
+from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import OUT_MAX, LeaseId, LogId
 from onechat_memory.domain.tree import Node, node_at
 from onechat_memory.errors import BadPage, CauseMissing, NodeUnknown
@@ -169,7 +170,12 @@ class MemoryServicer(
         node = self._node(request.log_id, request.first_id, request.count)
         builder = contract.builder_name(request.builder)
         line = await self._compactions.complete(
-            LogId(request.log_id), node, request.line, builder, generation=request.generation
+            LogId(request.log_id),
+            node,
+            request.line,
+            builder,
+            Asked.told(request.calls, request.over_length_answers),
+            generation=request.generation,
         )
         return memory_service_pb2.CompleteCompactionResponse(line=line)
 
@@ -183,6 +189,7 @@ class MemoryServicer(
             LogId(request.log_id),
             self._node(request.log_id, request.first_id, request.count),
             LeaseId(request.lease_id),
+            Asked.told(request.calls, request.over_length_answers),
             content=request.cause == cause.CAUSE_CONTENT,
         )
         return memory_service_pb2.FailCompactionResponse(degraded=degraded)

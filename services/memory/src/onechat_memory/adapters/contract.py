@@ -230,6 +230,10 @@ def stats_to_proto(stats: Stats) -> stats_pb2.GetLogStatsResponse:
         compaction_view_lines=stats.compaction_lines,
         batches=stats.batches,
         batch_owed=stats.batch_owed,
+        model_lines=stats.costs.lines,
+        model_calls=stats.costs.calls,
+        over_length_answers=stats.costs.over_length,
+        retries=stats.costs.retries,
     )
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 import apsw
 from onechat_runtime.clock import micros
 
+from onechat_memory.adapters.cost_store import CostStore
 from onechat_memory.adapters.rebuild_store import RebuildStore
 from onechat_memory.domain.ready import LEAVES_AHEAD
 from onechat_memory.domain.tree import Node, leaf
@@ -41,6 +42,7 @@ class TreeStore:
         self._db = db
         self._log = log
         self.rebuilds = RebuildStore(db, log)
+        self.costs = CostStore(db, log)
 
     # Nodes
 
@@ -131,7 +133,7 @@ class TreeStore:
     def add_failure(self, node: Node) -> int:
         """Count one more failure of `node`; how many there are now."""
         self._db.execute(
-            "INSERT INTO failures VALUES (?, ?, ?, 1)"
+            "INSERT INTO failures (log, level, place, count) VALUES (?, ?, ?, 1)"
             " ON CONFLICT (log, level, place) DO UPDATE SET count = count + 1",
             (self._log, node.level, node.index),
         )
@@ -139,7 +141,9 @@ class TreeStore:
 
     def count_failing(self) -> int:
         """How many nodes failed and are not built."""
-        row = self._db.execute("SELECT count(*) FROM failures WHERE log = ?", (self._log,)).fetchone()
+        row = self._db.execute(
+            "SELECT count(*) FROM failures WHERE log = ? AND count > 0", (self._log,)
+        ).fetchone()
         return int(row[0]) if row else 0
 
     # Views

@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
+from onechat_memory.domain.costs import Costs
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.tree import MessageId
 from onechat_memory.domain.view import Limits
@@ -118,6 +119,7 @@ class Stats:
     compaction_lines: int
     batches: int  #: of the chat's view, begun so far
     batch_owed: bool
+    costs: Costs
 
 
 def body_hash(message: NewMessage) -> bytes:
