@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from bench import append, idle, machine, memory_start, memory_views, results, turn_own_time
+from bench import append, idle, machine, memory_prefixes, memory_start, memory_views, results, turn_own_time
 from bench.figures import Figure, table
 from bench.scale import FULL, SMOKE, Scale
 
@@ -33,6 +33,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "turn_own_time": turn_own_time,
     "append": append,
     "memory_views": memory_views,
+    "memory_prefixes": memory_prefixes,
     "idle": idle,
 }
 

@@ -8,7 +8,6 @@ is asked. The log's id and label fit an agent service whose root has the id LOG.
 import asyncio
 import functools
 import hashlib
-import math
 import os
 import random
 import shutil
@@ -32,29 +31,22 @@ from onechat_memory.domain.view import CHAT, COMPACTION, View
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.store import Store, migrations_in
 
-from bench.made_texts import SEED, han, latin
+from bench.made_texts import SEED, line, text_of
 
 LOG: Final = LogId("benchmark")
 LABEL: Final = "One"  # the root's name, which the agent service asks for
 MAKING: Final = 3  # raised when what is made changes
 AT_ONCE: Final = 64  # messages that come before their lines are built
 IN_COMMIT: Final = 2_048  # messages
-LINE_BYTES: Final = (250, 500)
 START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
-HAN_SHARE: Final = 0.06  # of the messages that people and the model write
-
-# Share out of 100, kind, the median of its texts in bytes, the spread of their logarithm.
-_KINDS: Final = (
-    (20, Kind.USER, 90, 0.9),
-    (25, Kind.REPLY, 420, 0.8),
-    (22, Kind.TOOL, 130, 0.6),
-    (22, Kind.ECHO, 700, 1.3),
-    (11, Kind.WORK, 260, 0.8),
-)
-_OF_100: Final = [one for one in _KINDS for _ in range(one[0])]
-_BY_TOOLS: Final = (Kind.TOOL, Kind.ECHO)
-_TEXT_MAX: Final = 12_000
+_OF_100: Final = [
+    *[Kind.USER] * 20,
+    *[Kind.REPLY] * 25,
+    *[Kind.TOOL] * 22,
+    *[Kind.ECHO] * 22,
+    *[Kind.WORK] * 11,
+]
 _NEW_LOG: Final = NewLog(
     id=LOG, label=LABEL, shape=Shape.TREE, state=State.LIVE, chat=CHAT, compaction=COMPACTION
 )
@@ -110,7 +102,7 @@ def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) 
         ready = [node for node in map(leaf, some) if tree.size(node) is None]
         while ready:
             for node in ready:
-                chat.complete(node, latin().cut(rng.randint(*LINE_BYTES), rng), "benchmark")
+                chat.complete(node, line(rng), "benchmark")
             ready = tree.ready_merges(AT_ONCE)
     chat.fit()
     logs.save(row)
@@ -123,12 +115,11 @@ def _some_at_once(ids: range) -> Iterator[range]:
 
 
 def _message(number: int, rng: random.Random) -> NewMessage:
-    _, kind, median, spread = rng.choice(_OF_100)
-    size = max(4, min(round(rng.lognormvariate(math.log(median), spread)), _TEXT_MAX))
+    kind = rng.choice(_OF_100)
     return NewMessage(
         key=f"benchmark:{number}",
         kind=kind,
-        text=_text(kind, size, rng),
+        text=text_of(kind, rng),
         time=START + timedelta(minutes=number),
         zone="Europe/Rome",
         source="user" if kind is Kind.USER else "",
@@ -137,10 +128,3 @@ def _message(number: int, rng: random.Random) -> NewMessage:
         call="",
         images=(),
     )
-
-
-def _text(kind: Kind, size: int, rng: random.Random) -> str:
-    """About `size` bytes. What tools are told and say holds numbers that come once."""
-    if kind in _BY_TOOLS:
-        return f"{rng.getrandbits(32):08x} {latin().cut(size, rng)}"
-    return (han() if rng.random() < HAN_SHARE else latin()).cut(size, rng)

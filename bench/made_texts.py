@@ -1,4 +1,4 @@
-"""Texts of a made chat: words of an invented language whose frequencies fall as those of a real one do.
+"""Texts of a made chat: their sizes, and words of an invented language as frequent as those of a real one.
 
 A text is a slice of one long run of words, which takes no time to cut and keeps the frequencies. Most are in
 Latin letters, some of the words accented; some are in Han characters, which have no spaces between words. The
@@ -6,11 +6,14 @@ same seed gives the same texts for ever. Sizes are UTF-8 bytes.
 """
 
 import functools
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
+
+from onechat_memory.domain.messages import Kind
 
 SEED: Final = 20260101
 WORDS: Final = 60_000  #: different ones in Latin letters
@@ -24,6 +27,32 @@ _SYLLABLES: Final = [start + vowel for start in "btkdmnrslpvgfh" for vowel in "a
 _ACCENTED: Final = str.maketrans("aeiou", "áèîöü")
 _ACCENTED_SHARE: Final = 0.03
 _HAN_FIRST: Final = 0x4E00
+HAN_SHARE: Final = 0.06  #: of the messages that people and the model write
+LINE_BYTES: Final = (250, 500)  #: of lines that a model writes
+TEXT_MAX: Final = 12_000
+# The median of a kind's texts, and the spread of their logarithm.
+_SIZES: Final = {
+    Kind.USER: (90, 0.9),
+    Kind.REPLY: (420, 0.8),
+    Kind.TOOL: (130, 0.6),
+    Kind.ECHO: (700, 1.3),
+    Kind.WORK: (260, 0.8),
+}
+_OF_TOOLS: Final = (Kind.TOOL, Kind.ECHO)
+
+
+def text_of(kind: Kind, rng: random.Random) -> str:
+    """A message's text. What tools are told and say begins with a number that comes once."""
+    median, spread = _SIZES[kind]
+    size = max(4, min(round(rng.lognormvariate(math.log(median), spread)), TEXT_MAX))
+    if kind in _OF_TOOLS:
+        return f"{rng.getrandbits(32):08x} {latin().cut(size, rng)}"
+    return (han() if rng.random() < HAN_SHARE else latin()).cut(size, rng)
+
+
+def line(rng: random.Random) -> str:
+    """A line as a model writes it."""
+    return latin().cut(rng.randint(*LINE_BYTES), rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,13 +146,13 @@ def _turns(case: _Case, view: View) -> Mapping[int, _Turns]:
     return turns
 
 
-def _grow(case: _Case, view: View, length: int) -> tuple[Node, ...]:
-    """Bring `view` to `length` messages, one more than it has; what merged."""
+def _grow(case: _Case, view: View, length: int) -> None:
+    """Bring `view` to `length` messages, one more than it has."""
     size_of = case.size_at(length)
     for node in case.built_at(length):
         view.note_built(node, case.size(node))
     view.append(case.sizes[length - 1], size_of)
-    return view.fit(size_of).merged
+    view.fit(size_of)
 
 
 async def _with_restarts(case: _Case, path: Path) -> Mapping[int, _Turns]:
@@ -174,15 +174,14 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
     assert row is not None
     tree = TreeStore(db, row.number)
     view = tree.restore(Which.CHAT, case.limits, owed=row.chat_owed, unbuilt_size=PLACEHOLDER_SIZE)
+    levels = {node.first: node.level for node in view}
     for length in lengths:
-        for node in (*case.built_at(length), leaf(length - 1)):
-            tree.add(Built(node=node, text="x" * case.size(node), builder="benchmark"), _TIME)
-        merged = _grow(case, view, length)
-        tree.add_line(Which.CHAT, leaf(length - 1))
-        for node in merged:
-            if node in view:
-                tree.replace_lines(Which.CHAT, node)
+        new = (*case.built_at(length), leaf(length - 1))
+        tree.add([Built(node=node, text="x" * case.size(node), builder="benchmark") for node in new], _TIME)
+        _grow(case, view, length)
         _note(case, view, turns)
+    now = {node.first: node.level for node in view}
+    tree.write_lines(Which.CHAT, {first: now.get(first) for first in {**levels, **now}})
     row.length, row.chat_owed = view.length, view.owed
     logs.save(row)
 

@@ -13,6 +13,7 @@ class Scale:
     large_log: int
     huge_log: int  #: messages of the longest log, of which no call's cost may know
     case_messages: int  #: of a stored case
+    chat_messages: int  #: of a chat that grows
     calls: int  #: of one kind, of which a round's figure is the median
     turns: int  #: in a round
     rate_s: float  #: how long calls are counted
@@ -26,6 +27,7 @@ FULL: Final = Scale(
     large_log=100_000,
     huge_log=1_000_000,
     case_messages=3_000,
+    chat_messages=1_200,
     calls=200,
     turns=30,
     rate_s=2.0,
@@ -38,6 +40,7 @@ SMOKE: Final = Scale(
     large_log=60,
     huge_log=100,
     case_messages=300,
+    chat_messages=30,
     calls=5,
     turns=2,
     rate_s=0.1,
