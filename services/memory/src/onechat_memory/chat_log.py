@@ -168,7 +168,7 @@ class ChatLog:
         return True
 
     def ask_in_vain(self, node: Node, asked: Asked) -> None:
-        """Count what a model was asked for `node` without giving a line, unless another line came meanwhile."""
+        """Count what a model was asked for `node` without giving a line; one that came meanwhile ends it."""
         if self._tree.size(node) is None or self._tree.rebuilds.has(node):
             self._tree.costs.give_back(node, asked)
 

@@ -99,7 +99,8 @@ class Compactions:
     ) -> str:
         """Take a model's answer as the line of `node`, whoever sends it; the line as it is kept.
 
-        What was asked for it is counted with it. Raises LogUnknown, NodeUnknown, NodeBuilt, LineEmpty, StoreFull.
+        What was asked for it is counted with it.
+        Raises LogUnknown, NodeUnknown, NodeBuilt, LineEmpty, StoreFull.
         """
         line = accepted(answer)
         if not line:
@@ -116,7 +117,8 @@ class Compactions:
 
         `content` counts, and the piece rests; otherwise it is ready again at once. A lease that has ended
         counts nothing, neither a failure nor what was asked: it cannot be told from the same answer sent
-        twice. Who wants to know what was paid asks the agent service, which records each call. Raises LogUnknown, NodeUnknown, StoreFull.
+        twice. What was paid all the same is in the agent service's records of each call.
+        Raises LogUnknown, NodeUnknown, StoreFull.
         """
         row = self._store.read(lambda db: LogStore(db).log(log))
         if row is None:
