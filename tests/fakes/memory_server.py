@@ -21,6 +21,7 @@ from onechat.memory.v1 import (
     memory_service_pb2,
     memory_service_pb2_grpc,
     message_pb2,
+    search_pb2,
     stats_pb2,
     upkeep_pb2,
 )
@@ -28,6 +29,7 @@ from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.store import Store, migrations_in
 
+from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import Loopback, serving
 
 LOG = "log"
@@ -120,6 +122,17 @@ class MemoryServer:
         request = memory_service_pb2.ZoomRequest(log_id=log, first_id=first, count=messages, page_id=page)
         return await self.call("Zoom", request)
 
+    async def search(
+        self, words: str, *, log: str = LOG, size: int = 0, token: str = "", timeout_s: float = TIMEOUT_S
+    ) -> search_pb2.SearchMessagesResponse:
+        """A page of what holds `words`."""
+        request = search_pb2.SearchMessagesRequest(log_id=log, words=words, page_size=size, page_token=token)
+        return await self.stub.SearchMessages(request, timeout=timeout_s)
+
+    async def found(self, words: str, **fields: Any) -> list[int]:
+        """The ids of the first page's messages."""
+        return [message.id for message in (await self.search(words, **fields)).messages]
+
     async def stats(self, log: str = LOG) -> stats_pb2.GetLogStatsResponse:
         """A log's figures."""
         return await self.call("GetLogStats", stats_pb2.GetLogStatsRequest(log_id=log))
@@ -198,16 +211,18 @@ async def remembering(
     caller: str = "agent",
     epoch: str = "epoch",
     vfs: str | None = None,
+    idle_clock: Clock | None = None,
 ) -> AsyncIterator[MemoryServer]:
     """A memory service over the store in `folder`, which another one may have left; ended at the end.
 
-    `epoch` is a new one for each start of a real service; `vfs` is the SQLite VFS to use.
+    `epoch` is a new one for each start of a real service; `vfs` is the SQLite VFS to use. The writer counts
+    as idle by `idle_clock` alone, never without one.
     """
     clock = clock or SystemClock()
     path = folder / NAME / "store.db"
     migrations = migrations_in(MIGRATIONS)
     async with Store.open(path, component=NAME, migrations=migrations, clock=clock, vfs=vfs) as store:
-        service = await served(store, clock, epoch)
+        service = await served(store, clock, epoch, idle_clock=idle_clock or ManualClock())
         async with serving(service, name=NAME, schema=store.schema) as loopback:
             yield MemoryServer(loopback, store, caller)
 

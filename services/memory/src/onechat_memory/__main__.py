@@ -16,8 +16,10 @@ from onechat_memory.compactions import Compactions
 from onechat_memory.config import MemorySettings
 from onechat_memory.domain.leases import Leases
 from onechat_memory.images import Images
+from onechat_memory.indexing import Indexing
 from onechat_memory.reading import Reading
 from onechat_memory.removing import Removing
+from onechat_memory.searching import Searching
 from onechat_memory.servicer import ALLOW, CAPS, DESCRIPTOR, WAITS, MemoryServicer
 from onechat_memory.upkeep import Upkeep
 from onechat_memory.views import WaitedViews
@@ -26,14 +28,18 @@ NAME: Final = "memory"
 MIGRATIONS: Final = "onechat_memory.migrations"
 
 
-async def served(store: Store, clock: Clock, epoch: str) -> Served:
-    """The memory service over `store`, its saved views loaded. `epoch` is random for each start."""
+async def served(store: Store, clock: Clock, epoch: str, *, idle_clock: Clock | None = None) -> Served:
+    """The memory service over `store`, its saved views loaded. `epoch` is random for each start.
+
+    `idle_clock` tells when the writer is idle, if that is not to be `clock`.
+    """
     bells = Bells(clock)
     leases = Leases(epoch=epoch)
     logs = ChatLogs(store, clock, bells)
     await logs.load()
     images = Images(store, clock)
     await images.prepare()
+    indexing = Indexing(store, bells, idle_clock or clock)
     servicer = MemoryServicer(
         logs=logs,
         views=WaitedViews(store, logs, bells, clock),
@@ -41,6 +47,7 @@ async def served(store: Store, clock: Clock, epoch: str) -> Served:
         reading=Reading(store),
         images=images,
         upkeep=Upkeep(store, logs, leases, bells, clock),
+        searching=Searching(store, indexing, clock),
     )
     return Served(
         descriptor=DESCRIPTOR,
@@ -48,7 +55,7 @@ async def served(store: Store, clock: Clock, epoch: str) -> Served:
         allow=ALLOW,
         caps=CAPS,
         ends_at_drain=WAITS,
-        background=(Removing(store, bells, clock).run,),
+        background=(Removing(store, bells, clock).run, indexing.run),
     )
 
 

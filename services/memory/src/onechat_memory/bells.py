@@ -15,6 +15,7 @@ from onechat_memory.domain.leases import LogId
 Topic = NewType("Topic", str)
 
 WORK: Final = Topic("work")  #: some log may have a piece that is ready
+APPENDED: Final = Topic("appended")  #: some log has new messages
 
 REMOVAL: Final = Topic("removal")  #: a log was deleted, and its rows are to go
 
@@ -55,6 +56,11 @@ class Bell:
     def __init__(self, event: asyncio.Event, clock: Clock) -> None:
         self._event = event
         self._clock = clock
+
+    @property
+    def rang(self) -> bool:
+        """Whether it has rung."""
+        return self._event.is_set()
 
     async def rung(self, within_s: float | None) -> bool:
         """Wait until it rings, for at most `within_s`, None being without end; whether it did."""

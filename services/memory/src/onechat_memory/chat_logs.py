@@ -17,7 +17,7 @@ from onechat_runtime.store import Store
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
-from onechat_memory.bells import WORK, Bells, whole
+from onechat_memory.bells import APPENDED, WORK, Bells, whole
 from onechat_memory.chat_log import ChatLog, ShownView, Views
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import Edition, LogId
@@ -95,7 +95,7 @@ class ChatLogs:
             appended = tuple(chat.append(messages))
             return AppendedAll(appended=appended, length=chat.row.length, generation=chat.row.generation)
 
-        return await self._change(log, work)
+        return await self._change(log, work, lambda _: self._bells.ring(APPENDED))
 
     async def fitted_view(self, log: LogId) -> ShownView:
         """The chat's view, fitted. Raises LogUnknown, LogIsFlat, StoreFull."""

@@ -99,6 +99,18 @@ class CauseMissing(ServiceError):
     code, reason = StatusCode.INVALID_ARGUMENT, "CAUSE_MISSING"
 
 
+class WordsEmpty(ServiceError):
+    """There is nothing to search for: name words, or signs of a script that has no spaces."""
+
+    code, reason = StatusCode.INVALID_ARGUMENT, "WORDS_EMPTY"
+
+
+class IndexBehind(ServiceError):
+    """The search index is not there yet. Search again: it goes on where it stopped."""
+
+    code, reason = StatusCode.UNAVAILABLE, "INDEX_BEHIND"
+
+
 class ImageInvalid(ServiceError):
     """This is no image that can be stored: send a PNG, JPEG, WebP or GIF of at most 20 MB."""
 

@@ -110,6 +110,7 @@ class Reading:
                 batches=row.batches,
                 batch_owed=row.chat_owed,
                 costs=tree.costs.sums(),
+                searchable=row.indexed,
             )
 
         return self._store.read(job)

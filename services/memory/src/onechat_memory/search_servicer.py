@@ -1,16 +1,33 @@
 """SearchMessages of MemoryService. Part of servicer.py's MemoryServicer."""
 
-from typing import Any
+from typing import Any, Final
 
 from onechat.memory.v1 import search_pb2
 
-from onechat_memory.errors import NotServedYet
+from onechat_memory.adapters import contract
+from onechat_memory.domain.leases import LogId
+from onechat_memory.searching import Searching
+
+CAP_S: Final = 10.0  #: of a call without a deadline
 
 
 class SearchServicer:
     """Search at the service's door."""
 
+    _searching: Searching
+
     async def SearchMessages(
         self, request: search_pb2.SearchMessagesRequest, context: Any
     ) -> search_pb2.SearchMessagesResponse:
-        raise NotServedYet("This version does not search a log: read it by ListMessages.")
+        left_s = context.time_remaining()
+        found = await self._searching.find(
+            LogId(request.log_id),
+            contract.wanted_words(request.words),
+            before=contract.search_token(request.page_token),
+            most=contract.search_page(request.page_size),
+            within_s=CAP_S if left_s is None else left_s,
+        )
+        return search_pb2.SearchMessagesResponse(
+            messages=map(contract.message_to_proto, found.messages),
+            next_page_token="" if found.next_before is None else str(found.next_before),
+        )

@@ -20,6 +20,7 @@ from onechat_memory.image_servicer import ImageServicer
 from onechat_memory.images import Images
 from onechat_memory.reading import Reading
 from onechat_memory.search_servicer import SearchServicer
+from onechat_memory.searching import Searching
 from onechat_memory.upkeep import Upkeep
 from onechat_memory.upkeep_servicer import UpkeepServicer
 from onechat_memory.views import WaitedViews
@@ -48,6 +49,7 @@ class MemoryServicer(
         reading: Reading,
         images: Images,
         upkeep: Upkeep,
+        searching: Searching,
     ) -> None:
         self._logs = logs
         self._views = views
@@ -55,6 +57,7 @@ class MemoryServicer(
         self._reading = reading
         self._images = images
         self._upkeep = upkeep
+        self._searching = searching
 
     async def CreateLog(
         self, request: memory_service_pb2.CreateLogRequest, context: Any

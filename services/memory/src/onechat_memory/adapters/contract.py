@@ -21,7 +21,16 @@ from onechat_memory.domain.messages import Kind, Log, Message, NewLog, NewMessag
 from onechat_memory.domain.text import fit_unicode
 from onechat_memory.domain.tree import Node
 from onechat_memory.domain.view import CHAT, COMPACTION, Limits
-from onechat_memory.errors import BadPage, BadWait, HolderInvalid, LogInvalid, MessageInvalid, TooManyMessages
+from onechat_memory.domain.words import Wanted, wanted
+from onechat_memory.errors import (
+    BadPage,
+    BadWait,
+    HolderInvalid,
+    LogInvalid,
+    MessageInvalid,
+    TooManyMessages,
+    WordsEmpty,
+)
 
 MESSAGES_MAX: Final = 256  #: in one append
 WAIT_MAX_S: Final = 600.0
@@ -29,7 +38,11 @@ NAME_MAX: Final = 200  #: characters of a key, a holder, a label, a source and t
 LIMIT_MAX: Final = 1 << 40  #: bytes; far above any view
 UTC_ZONE: Final = "UTC"
 UNNAMED: Final = "unnamed"  #: builder of a line that came without one
+WORDS_MAX: Final = 1_000  #: characters that are searched for
+FOUND_MAX: Final = 100  #: messages in a page of a search
+FOUND_DEFAULT: Final = 20
 
+_MESSAGE_ID: Final = re.compile(r"[0-9]{1,12}")
 _LOG_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHAPES: Final = {log_pb2.LOG_SHAPE_TREE: Shape.TREE, log_pb2.LOG_SHAPE_FLAT: Shape.FLAT}
 _STATES: Final = {
@@ -161,6 +174,29 @@ def logs_token(token: str) -> str:
     return token
 
 
+def wanted_words(words: str) -> Wanted:
+    """What to search for. Raises WordsEmpty."""
+    if len(words) > WORDS_MAX:
+        raise WordsEmpty(f"Search for at most {WORDS_MAX:,} characters.")
+    if found := wanted(words):
+        return found
+    raise WordsEmpty
+
+
+def search_page(size: int) -> int:
+    """How many messages a page of a search has. Raises BadPage."""
+    if size < 0:
+        raise BadPage
+    return min(size or FOUND_DEFAULT, FOUND_MAX)
+
+
+def search_token(token: str) -> int | None:
+    """The message that the page before ended with; None for the first page. Raises BadPage."""
+    if token and not _MESSAGE_ID.fullmatch(token):
+        raise BadPage
+    return int(token) if token else None
+
+
 def builder_name(builder: str) -> str:
     """What wrote a line: a model's name, or demo."""
     return fit_unicode(builder)[:NAME_MAX] or UNNAMED
@@ -234,6 +270,7 @@ def stats_to_proto(stats: Stats) -> stats_pb2.GetLogStatsResponse:
         model_calls=stats.costs.calls,
         over_length_answers=stats.costs.over_length,
         retries=stats.costs.retries,
+        searchable_messages=stats.searchable,
     )
 
 

@@ -30,7 +30,7 @@ from onechat_memory.domain.view import Limits
 _LOG: Final = (
     "SELECT number, id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
     " generation, create_time, length, revision, chat_owed, compaction_owed, batches, built_nodes,"
-    " built_leaves, degraded_nodes FROM logs "
+    " built_leaves, degraded_nodes, indexed FROM logs "
 )
 _MESSAGE: Final = (
     "SELECT id, kind, text, time, zone, key, source, turn, step, call, images, part, parts FROM messages "
@@ -53,6 +53,7 @@ class LogRow:
     built_nodes: int
     built_leaves: int
     degraded_nodes: int
+    indexed: int  #: messages whose words the search index holds; search.py alone moves it
 
     @property
     def edition(self) -> Edition:
@@ -210,6 +211,7 @@ def _log_row(row: Any) -> LogRow:
         built_nodes=row[16],
         built_leaves=row[17],
         degraded_nodes=row[18],
+        indexed=row[19],
     )
 
 

@@ -120,6 +120,7 @@ class Stats:
     batches: int  #: of the chat's view, begun so far
     batch_owed: bool
     costs: Costs
+    searchable: int  #: messages that the search index holds
 
 
 def body_hash(message: NewMessage) -> bytes:

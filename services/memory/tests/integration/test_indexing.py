@@ -1,0 +1,237 @@
+"""When the index of words is filled: in quiet moments, before a search answers, and on after a kill."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grpc import StatusCode
+from onechat_memory.adapters.search import STEP_MESSAGES
+from onechat_memory.indexing import QUIET_S, REST_S
+from onechat_runtime.channels import open_channel
+from onechat_runtime.errors import RemoteError
+from onechat_runtime.tokens import read_token
+
+from tests.fakes.clock import ManualClock
+from tests.fakes.disk import Disk
+from tests.fakes.killable_memory import Remote, killable
+from tests.fakes.memory_server import LOG, MemoryServer, new_message, remembering
+
+WITHIN_S = 10.0  # of real time
+SHORT_S = 1.0  # less than a search keeps for its answer, so that it makes one step
+
+
+@pytest.fixture
+def idle_clock() -> ManualClock:
+    return ManualClock()
+
+
+async def searchable(memory: MemoryServer, log: str = LOG) -> int:
+    return (await memory.stats(log)).searchable_messages
+
+
+async def until(true: Callable[[], Any]) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not await true():
+            await asyncio.sleep(0)
+
+
+async def pass_quiet_moment(clock: ManualClock) -> None:
+    await clock.until_sleeping()
+    clock.advance(QUIET_S)
+
+
+async def test_a_quiet_moment_fills_every_log_and_then_nothing_wakes(open_memory, idle_clock):
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create()
+        await memory.create("flat", shape="LOG_SHAPE_FLAT")
+        await memory.create("staged", state="LOG_STATE_STAGED")
+        for log in (LOG, "flat", "staged"):
+            await memory.append(*[f"word {number}" for number in range(100)], log=log)
+
+        await pass_quiet_moment(idle_clock)
+        await pass_quiet_moment(idle_clock)  # the first one was not quiet
+
+        async def all_in() -> bool:
+            return [await searchable(memory, log) for log in (LOG, "flat", "staged")] == [100] * 3
+
+        await until(all_in)
+        assert idle_clock.sleepers == []
+        assert await memory.found("word", log="staged", size=1) == [99]
+
+
+async def test_nothing_is_filled_while_messages_come(open_memory, idle_clock):
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create()
+        for _ in range(5):
+            await memory.append("word")
+            await pass_quiet_moment(idle_clock)
+
+        await idle_clock.until_sleeping()
+        assert await searchable(memory) == 0
+
+
+async def test_new_messages_after_a_fill_are_filled_too(open_memory, idle_clock):
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create()
+        for filled in (1, 2, 3):
+            await memory.append("word")
+
+            async def is_in(filled: int = filled) -> bool:
+                idle_clock.advance(QUIET_S)
+                return await searchable(memory) == filled
+
+            await until(is_in)
+
+
+async def test_what_an_earlier_process_left_is_filled(open_memory, idle_clock):
+    async with open_memory() as memory:
+        await memory.create()
+        await memory.append(*["word"] * 50)
+
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await pass_quiet_moment(idle_clock)
+
+        async def all_in() -> bool:
+            return await searchable(memory) == 50
+
+        await until(all_in)
+
+
+async def test_a_kept_log_waits_until_it_is_searched(open_memory, idle_clock):
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create()
+        await memory.create("staged", state="LOG_STATE_STAGED")
+        await memory.append("old word")
+        await memory.append("new word", log="staged")
+        await memory.swap()
+
+        async def new_one_in() -> bool:
+            idle_clock.advance(QUIET_S)
+            return await searchable(memory) == 1
+
+        await until(new_one_in)
+        assert await searchable(memory, "kept") == 0
+        assert await memory.found("word", log="kept") == [0]
+        assert await searchable(memory, "kept") == 1
+
+
+async def test_a_search_without_time_says_how_far_the_index_is_and_the_next_ones_go_on(memory):
+    messages = 10 * STEP_MESSAGES
+    for _ in range(10):
+        await memory.append(*["word"] * STEP_MESSAGES)
+
+    with pytest.raises(RemoteError) as refused:
+        await memory.search("word", timeout_s=SHORT_S)
+    far = await searchable(memory)
+
+    assert (refused.value.code, refused.value.reason) == (StatusCode.UNAVAILABLE, "INDEX_BEHIND")
+    assert 0 < far < messages
+    assert f"{far} of {messages}" in refused.value.message
+    assert await memory.found("word", size=1) == [messages - 1]
+
+
+async def test_a_search_that_is_given_up_leaves_what_it_filled(memory):
+    await memory.append(*["word"] * 250)
+
+    call = asyncio.create_task(memory.search("word"))
+    async with asyncio.timeout(WITHIN_S):
+        while not await searchable(memory):
+            await asyncio.sleep(0)
+    call.cancel()
+
+    assert await searchable(memory) > 0
+    assert await memory.found("word", size=1) == [249]
+
+
+async def test_searches_of_one_log_at_once_fill_it_once(memory):
+    await memory.append(*["word"] * 250)
+
+    found = await asyncio.gather(*[memory.found("word", size=1) for _ in range(8)])
+
+    assert found == [[249]] * 8
+    assert kept_rows(memory) == 250
+
+
+async def test_a_full_disk_undoes_a_step_whole_and_the_next_one_makes_it(open_memory, disk):
+    async with open_memory(vfs=disk.name) as memory:
+        await memory.create()
+        await memory.append(*["word"] * 50)
+        disk.full = True
+
+        with pytest.raises(RemoteError) as refused:
+            await memory.search("word")
+        assert refused.value.reason == "STORE_FULL"
+        assert (await searchable(memory), kept_rows(memory)) == (0, 0)
+
+        disk.full = False
+        assert await memory.found("word", size=1) == [49]
+        assert kept_rows(memory) == 50
+
+
+async def test_the_service_lives_on_when_a_quiet_moment_finds_the_disk_full(open_memory, disk, idle_clock):
+    async with open_memory(vfs=disk.name, idle_clock=idle_clock) as memory:
+        await memory.create()
+        await memory.append("word")
+        disk.full = True
+
+        async def rests() -> bool:
+            if idle_clock.sleepers == [QUIET_S]:
+                idle_clock.advance(QUIET_S)
+            return idle_clock.sleepers == [REST_S]
+
+        await until(rests)
+        disk.full = False
+        idle_clock.advance(REST_S)
+
+        async def is_in() -> bool:
+            idle_clock.advance(QUIET_S)
+            return await searchable(memory) == 1
+
+        await until(is_in)
+
+
+@pytest.fixture
+def disk() -> Any:
+    made = Disk("indexing")
+    yield made
+    made.unregister()
+
+
+def kept_rows(memory: MemoryServer) -> int:
+    return memory.store.read(lambda db: db.execute("SELECT count(*) FROM message_words_docsize").get)
+
+
+@pytest.mark.parametrize(
+    ("point", "steps_done"),
+    [
+        ("INSERT INTO message_words (rowid", 0),
+        ("UPDATE logs SET indexed", 0),
+        ("INSERT INTO message_words (message_words", 0),
+        ("uncommitted:INSERT INTO message_words (rowid", 0),
+        ("committed:INSERT INTO message_words (rowid", 1),
+    ],
+)
+async def test_killed_while_it_fills_it_leaves_nothing_out_and_takes_nothing_twice(
+    tmp_path: Path, point: str, steps_done: int
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    async with remembering(data) as memory:
+        await memory.create()
+        await memory.append(*[new_message(f"m:{number}", f"word {number} 世界") for number in range(200)])
+    with killable(data, point, 3) as address:  # the first two writes are the start's
+        token = read_token(data / "tokens" / "agent")
+        async with open_channel(address, token=token, name="memory") as channel:
+            with pytest.raises(RemoteError):
+                await Remote(channel).search("word")
+
+    async with remembering(data) as memory:
+        done = await searchable(memory)
+        assert done == kept_rows(memory)
+        assert done % STEP_MESSAGES == 0
+        assert done >= steps_done * STEP_MESSAGES
+        assert await memory.found("word 世界", size=100) == list(range(199, 99, -1))
+        assert await memory.found("word 7*") == [*range(79, 69, -1), 7]
+        assert kept_rows(memory) == 200
