@@ -5,10 +5,11 @@ change begins, commits or is undone: chat_logs.py. Reading: reading.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
+from onechat_memory.adapters.tree_draft import TreeDraft
 from onechat_memory.adapters.tree_store import Built, TreeStore, Which
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.lines import (
@@ -20,17 +21,18 @@ from onechat_memory.domain.lines import (
     shown,
     shown_view,
 )
-from onechat_memory.domain.messages import Appended, Message, NewMessage, Shape, body_hash
-from onechat_memory.domain.pieces import pieces
+from onechat_memory.domain.messages import Appended, NewMessage, Shape
+from onechat_memory.domain.placing import Hashed, Placed, hashed, place
 from onechat_memory.domain.ready import TRIES, ripple
 from onechat_memory.domain.text import size
-from onechat_memory.domain.tree import MessageId, Node, leaf
+from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import View
 from onechat_memory.errors import KeyReused, LogIsFlat, NodeBuilt, NodeUnknown
 
 FREE = "free"  #: builder of a node whose source fits as it is
 HEAD = "head"  #: builder of a node that no model could write
 NOT_ASKED = Asked()  #: a line that no model was asked for
+KEY_REUSED = "This message's key was used before with another body. Nothing was appended."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,34 +75,38 @@ class ChatLog:
         self.more_work = False  #: whether something may have become ready
         self._logs = logs
         self._tree = tree
+        self._draft = TreeDraft(tree)
         self._views = views
         self._now = now
 
-    def append(self, messages: Sequence[NewMessage]) -> list[Appended]:
+    def append(self, messages: Sequence[NewMessage]) -> tuple[Appended, ...]:
         """Put the new ones of `messages` at the end, in order; known keys answer what they became.
 
-        KeyReused when a known key comes with another body; then the transaction must be undone.
+        KeyReused when a known key comes with another body; then nothing was written.
         """
-        return [self._append_one(message) for message in messages]
+        (appended,) = self.append_each([hashed(messages)])
+        if appended is None:
+            raise KeyReused(KEY_REUSED)
+        return appended
 
-    def _append_one(self, message: NewMessage) -> Appended:
-        hashed = body_hash(message)
-        if known := self._logs.known(self.row.number, message.key):
-            first, parts, first_hash = known
-            if first_hash != hashed:
-                raise KeyReused("This message's key was used before with another body. Nothing was appended.")
-            return Appended(first=first, count=parts, known=True)
-        first = MessageId(self.row.length)
-        texts = pieces(message.text)
-        for part, text in enumerate(texts, start=1):
-            body = replace(message, text=text, images=message.images if part == 1 else ())
-            kept = Message(id=MessageId(self.row.length), body=body, part=part, parts=len(texts))
-            self._logs.add(self.row.number, kept, hashed)
-            self.row.length += 1
+    def append_each(self, appends: Sequence[Sequence[Hashed]]) -> tuple[tuple[Appended, ...] | None, ...]:
+        """The same for several appends in turn: what each became, None for one that is KeyReused."""
+        keys = {one.message.key for append in appends for one in append}
+        placing = place(appends, self._logs.known(self.row.number, keys), self.row.length)
+        if placing.new:
             self.changed = True
+            self._logs.add(self.row.number, placing.new)
+            for placed in placing.new:
+                self._lengthen(placed)
+            self._draft.write(self._now)
+        return placing.answers
+
+    def _lengthen(self, placed: Placed) -> None:
+        for text in placed.texts:
+            node = leaf(self.row.length)
+            self.row.length += 1
             if self.row.asked.shape is Shape.TREE:
-                self._grow(leaf(kept.id), leaf_source(body.kind, text))
-        return Appended(first=first, count=len(texts), known=False)
+                self._grow(node, leaf_source(placed.hashed.message.kind, text))
 
     def _grow(self, node: Node, source: str) -> None:
         """Give a new message its leaf and its line in both views, and fit them."""
@@ -109,26 +115,31 @@ class ChatLog:
             self._build(Built(node=node, text=source, builder=FREE))
             line_size = size(source)
         else:
-            self._tree.queue_leaf(node.index)
+            self._draft.queue_leaf(node.index)
             self.more_work = True
         for which, view in self._views.each:
-            view.append(line_size, self._tree.size)
-            self._tree.add_line(which, node)
-        self.fit()
+            # What stands above a new leaf can have been built in this very change only.
+            view.append(line_size, self._draft.size_now)
+            self._draft.add_line(which, node)
+        if any(view.due for _, view in self._views.each):
+            self._fit_both()
 
     def fit(self) -> None:
         """Merge what is due in the chat's view, and with it in the compaction view."""
         if self.row.asked.shape is Shape.FLAT:
             raise LogIsFlat
+        self._fit_both()
+        self._draft.write(self._now)
+
+    def _fit_both(self) -> None:
         merged = self._fit(Which.CHAT, self._views.chat, forced=False)
         self._fit(Which.COMPACTION, self._views.compaction, forced=merged)
 
     def _fit(self, which: Which, view: View, *, forced: bool) -> bool:
         owed = view.owed
-        fitted = view.fit(self._tree.size, forced=forced)
+        fitted = view.fit(self._size, forced=forced)
         for node in fitted.merged:
-            if node in view:  # one that merged on in the same batch needs no row
-                self._tree.replace_lines(which, node)
+            self._draft.merge_lines(which, node)
         if which is Which.CHAT:
             self.row.batches += fitted.began
             self.row.chat_owed = view.owed
@@ -149,7 +160,7 @@ class ChatLog:
             return
         self._must_be_unbuilt(node)
         self._tree.costs.take(node, asked)
-        self._build(Built(node=node, text=line, builder=builder))
+        self._build_queued(Built(node=node, text=line, builder=builder))
 
     def fail(self, node: Node, asked: Asked = NOT_ASKED) -> bool:
         """Count a failure of `node`; whether it was the last that is borne and the source's head stands now.
@@ -164,7 +175,8 @@ class ChatLog:
         self.changed = self.more_work = True
         if self._tree.add_failure(node) < TRIES:
             return False
-        self._build(Built(node=node, text=degraded(self._plain_source(node)), builder=HEAD, degraded=True))
+        text = degraded(self._plain_source(node))
+        self._build_queued(Built(node=node, text=text, builder=HEAD, degraded=True))
         return True
 
     def ask_in_vain(self, node: Node, asked: Asked) -> None:
@@ -195,14 +207,20 @@ class ChatLog:
         if node.level and not self._tree.is_ready_merge(node):
             raise NodeUnknown(f"The log's tree has no node {node.name} yet: one of its halves has no line.")
 
+    def _build_queued(self, built: Built) -> None:
+        """Keep the line of a node that waited for one."""
+        self._tree.unqueue(built.node)
+        self._build(built)
+        self._draft.write(self._now)
+
     def _build(self, built: Built) -> None:
         """Keep a node's line and what follows from it up the tree."""
         self._keep(built)
-        follows = ripple(built.node, built.text, self._tree.text)
+        follows = ripple(built.node, built.text, self._text)
         for node, text in follows.free:
             self._keep(Built(node=node, text=text, builder=FREE))
         if follows.ready is not None:
-            self._tree.queue_merge(follows.ready)
+            self._draft.queue_merge(follows.ready)
             self.more_work = True
 
     def _build_again(self, node: Node, line: str, builder: str) -> None:
@@ -220,13 +238,20 @@ class ChatLog:
             self._tree.rebuilds.drop(node)
 
     def _keep(self, built: Built) -> None:
-        self._tree.add(built, self._now)
+        self._draft.add(built)
         self.row.built_nodes += 1
         self.row.built_leaves += built.node.level == 0
         self.row.degraded_nodes += built.degraded
         self.changed = True
         for _, view in self._views.each:
             view.note_built(built.node, size(built.text))
+
+    def _text(self, node: Node) -> str | None:
+        # A look at the tables for what lies past the end would be half of all looks.
+        return self._draft.text(node) if node.last < self.row.length else None
+
+    def _size(self, node: Node) -> int | None:
+        return self._draft.size(node) if node.last < self.row.length else None
 
     def _plain_source(self, node: Node) -> str:
         if not node.level:

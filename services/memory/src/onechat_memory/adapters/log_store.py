@@ -5,7 +5,7 @@ Who may write, and in which order: chat_log.py.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -24,6 +24,7 @@ from onechat_memory.domain.messages import (
     Shape,
     State,
 )
+from onechat_memory.domain.placing import Known, Placed
 from onechat_memory.domain.tree import MessageId
 from onechat_memory.domain.view import Limits
 
@@ -35,6 +36,7 @@ _LOG: Final = (
 _MESSAGE: Final = (
     "SELECT id, kind, text, time, zone, key, source, turn, step, call, images, part, parts FROM messages "
 )
+_NO_IMAGES: Final = "[]"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,35 +139,19 @@ class LogStore:
             ),
         )
 
-    def known(self, number: int, key: str) -> tuple[MessageId, int, bytes] | None:
-        """The first id, the pieces and the body's hash of the message under `key`; None for a new one."""
-        row = self._db.execute(
-            "SELECT id, parts, body_hash FROM messages WHERE log = ? AND key = ? AND part = 1", (number, key)
-        ).fetchone()
-        return None if row is None else (MessageId(row[0]), row[1], row[2])
+    def known(self, number: int, keys: Iterable[str]) -> dict[str, Known]:
+        """What those of `keys` stand for that a message has."""
+        rows = self._db.executemany(
+            "SELECT key, id, parts, body_hash FROM messages WHERE log = ? AND key = ? AND part = 1",
+            [(number, key) for key in keys],
+        )
+        return {key: Known(MessageId(first), parts, hashed) for key, first, parts, hashed in rows}
 
-    def add(self, number: int, message: Message, hashed: bytes) -> None:
-        """Write a message, or a piece of one; `hashed` is of the whole body."""
-        body = message.body
-        self._db.execute(
+    def add(self, number: int, placed: Iterable[Placed]) -> None:
+        """Write new messages, a row for each piece."""
+        self._db.executemany(
             "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                number,
-                message.id,
-                body.kind.value,
-                body.text,
-                micros(body.time),
-                body.zone,
-                body.key,
-                hashed,
-                body.source,
-                body.turn,
-                body.step,
-                body.call,
-                json.dumps(body.images),
-                message.part,
-                message.parts,
-            ),
+            [row for one in placed for row in _rows(number, one)],
         )
 
     def message(self, number: int, message: int) -> Message | None:
@@ -213,6 +199,29 @@ def _log_row(row: Any) -> LogRow:
         degraded_nodes=row[18],
         indexed=row[19],
     )
+
+
+def _rows(number: int, placed: Placed) -> Iterator[tuple[Any, ...]]:
+    body, parts = placed.hashed.message, len(placed.texts)
+    time = micros(body.time)
+    for part, text in enumerate(placed.texts, start=1):
+        yield (
+            number,
+            placed.first + part - 1,
+            body.kind.value,
+            text,
+            time,
+            body.zone,
+            body.key,
+            placed.hashed.body_hash,
+            body.source,
+            body.turn,
+            body.step,
+            body.call,
+            json.dumps(body.images) if body.images and part == 1 else _NO_IMAGES,
+            part,
+            parts,
+        )
 
 
 def _message(row: Any) -> Message:

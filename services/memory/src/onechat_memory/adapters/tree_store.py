@@ -1,9 +1,10 @@
 """The tables of nodes, queues and views (migrations/0002_trees.sql), for one log within one transaction.
 
 No query here looks at more than a view, a queue's head or a path of the tree. The rules: domain/ready.py and
-domain/view.py. Logs and messages: log_store.py.
+domain/view.py. Logs and messages: log_store.py. What a change gathers before it writes: tree_draft.py.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -62,13 +63,34 @@ class TreeStore:
         ).fetchone()
         return None if row is None else int(row[0])
 
-    def add(self, built: Built, now: datetime) -> None:
-        """Write a node's line, and take the node out of its queue."""
-        node = built.node
-        self._db.execute(
+    def add(self, built: Iterable[Built], now: datetime) -> None:
+        """Write nodes' lines."""
+        time = micros(now)
+        self._db.executemany(
             "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self._log, node.level, node.index, built.text, built.builder, micros(now), built.degraded),
+            [
+                (self._log, one.node.level, one.node.index, one.text, one.builder, time, one.degraded)
+                for one in built
+            ],
         )
+
+    # Queues
+
+    def queue_leaves(self, messages: Iterable[int]) -> None:
+        """The leaves of `messages` wait for a model."""
+        self._db.executemany(
+            "INSERT INTO unbuilt_leaves VALUES (?, ?)", [(self._log, message) for message in messages]
+        )
+
+    def queue_merges(self, nodes: Iterable[Node]) -> None:
+        """Both halves of each of `nodes` are built, and it waits for a model."""
+        self._db.executemany(
+            "INSERT INTO ready_merges VALUES (?, ?, ?)",
+            [(self._log, node.last, node.level) for node in nodes],
+        )
+
+    def unqueue(self, node: Node) -> None:
+        """`node` waits for a model no more, and its failures are forgotten."""
         if node.level:
             self._db.execute(
                 "DELETE FROM ready_merges WHERE log = ? AND last = ? AND level = ?",
@@ -82,16 +104,6 @@ class TreeStore:
             "DELETE FROM failures WHERE log = ? AND level = ? AND place = ?",
             (self._log, node.level, node.index),
         )
-
-    # Queues
-
-    def queue_leaf(self, message: int) -> None:
-        """The leaf of `message` waits for a model."""
-        self._db.execute("INSERT INTO unbuilt_leaves VALUES (?, ?)", (self._log, message))
-
-    def queue_merge(self, node: Node) -> None:
-        """Both halves of `node` are built, and it waits for a model."""
-        self._db.execute("INSERT INTO ready_merges VALUES (?, ?, ?)", (self._log, node.last, node.level))
 
     def ready_leaves(self) -> list[Node]:
         """The leaves that are ready, oldest first."""
@@ -148,22 +160,21 @@ class TreeStore:
 
     # Views
 
-    def add_line(self, which: Which, node: Node) -> None:
-        """A view got a line at its end."""
-        self._db.execute(
-            "INSERT INTO view_lines VALUES (?, ?, ?, ?)", (self._log, which.value, node.first, node.level)
-        )
+    def write_lines(self, which: Which, moved: Mapping[int, int | None]) -> None:
+        """Write a view's lines that are new or have merged: the level of each by its first message.
 
-    def replace_lines(self, which: Which, node: Node) -> None:
-        """In a view `node` took the place of all lines below it."""
-        self._db.execute(
-            "DELETE FROM view_lines WHERE log = ? AND view = ? AND first > ? AND first <= ?",
-            (self._log, which.value, node.first, node.last),
-        )
-        self._db.execute(
-            "UPDATE view_lines SET level = ? WHERE log = ? AND view = ? AND first = ?",
-            (node.level, self._log, which.value, node.first),
-        )
+        None stands for a line that is gone; it need not have been written.
+        """
+        gone = [(self._log, which.value, first) for first, level in moved.items() if level is None]
+        stay = [(self._log, which.value, first, level) for first, level in moved.items() if level is not None]
+        if gone:
+            self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)
+        if stay:
+            self._db.executemany(
+                "INSERT INTO view_lines VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (log, view, first) DO UPDATE SET level = excluded.level",
+                stay,
+            )
 
     def lines(self, which: Which) -> list[tuple[Node, str | None]]:
         """A view's nodes with their texts, oldest first; None for one that is not built."""

@@ -85,6 +85,11 @@ class View:
     def __contains__(self, node: object) -> bool:
         return isinstance(node, Node) and self._levels.get(node.first) == node.level
 
+    @property
+    def due(self) -> bool:
+        """Whether a fit of its own accord may merge something."""
+        return self.owed or self.size > self.limits.high
+
     def append(self, size: int, size_of: SizeOf) -> None:
         """Take the next message's own line, of `size` bytes (its placeholder's, while it is not built)."""
         node = Node(0, self.length)
