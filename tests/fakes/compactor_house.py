@@ -31,6 +31,7 @@ from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
 
 from tests.fakes.agent_house import settings_in
+from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Purpose, Record, ScriptedModel
 
@@ -47,6 +48,11 @@ class CountedModel:
         self._now: Counter[str] = Counter()  # by cache key
         self.most: Counter[str] = Counter()  #: calls at once, by cache key
         self.most_of_all = 0
+
+    @property
+    def on_their_way(self) -> int:
+        """How many calls are made right now."""
+        return self._now.total()
 
     async def respond(
         self,
@@ -96,10 +102,27 @@ class CompactorHouse:
     async def unbuilt(self, log: str, leaves: int = 0) -> None:
         """Returns once so few leaves of `log` are unbuilt and nothing else of it is ready."""
         async with asyncio.timeout(WITHIN_S):
-            while (stats := await self.memory.stats(log)).unbuilt_leaves > leaves or (
-                stats.ready_nodes > leaves
-            ):
+            while not await self._is_built(log, leaves):
                 await asyncio.sleep(0.01)
+
+    async def failing(self, log: str, nodes: int) -> None:
+        """Returns once so many nodes of `log` have failed and are not built."""
+        async with asyncio.timeout(WITHIN_S):
+            while (await self.memory.stats(log)).failing_nodes != nodes:
+                await asyncio.sleep(0.01)
+
+    async def turned(self, log: str, *clocks: ManualClock) -> None:
+        """Turns the clocks on while no call is on its way, until all of `log` is built."""
+        async with asyncio.timeout(2 * WITHIN_S):
+            while not await self._is_built(log, 0):
+                if not self.counted.on_their_way:
+                    for clock in clocks:
+                        clock.advance(1)
+                await asyncio.sleep(0.02)
+
+    async def _is_built(self, log: str, leaves: int) -> bool:
+        stats = await self.memory.stats(log)
+        return stats.unbuilt_leaves <= leaves and stats.ready_nodes <= leaves
 
 
 @asynccontextmanager
