@@ -12,7 +12,7 @@ from onechat_memory.adapters.log_store import LogRow
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import State
 
-ROWS: Final = 256  #: that one step removes
+ROWS: Final = 128  #: that one step removes
 # Each with what tells its rows within a log; messages last, since the index finds its words by them.
 _TABLES: Final = {
     "rebuilds": "last, level",
