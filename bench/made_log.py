@@ -6,6 +6,7 @@ is asked. The log's id and label fit an agent service whose root has the id LOG.
 """
 
 import asyncio
+import fcntl
 import functools
 import hashlib
 import os
@@ -22,6 +23,7 @@ from typing import Final
 import apsw
 from onechat_memory.__main__ import MIGRATIONS, NAME
 from onechat_memory.adapters.log_store import LogStore
+from onechat_memory.adapters.search import SearchStore
 from onechat_memory.adapters.tree_store import TreeStore
 from onechat_memory.chat_log import ChatLog, Views
 from onechat_memory.domain.leases import LogId
@@ -35,9 +37,10 @@ from bench.made_texts import SEED, line, text_of
 
 LOG: Final = LogId("benchmark")
 LABEL: Final = "One"  # the root's name, which the agent service asks for
-MAKING: Final = 3  # raised when what is made changes
+MAKING: Final = 4  # raised when what is made changes
 AT_ONCE: Final = 64  # messages that come before their lines are built
 IN_COMMIT: Final = 2_048  # messages
+CACHE_KIB: Final = 262_144  # of pages in memory, while a log is made
 START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
 _OF_100: Final = [
@@ -57,8 +60,19 @@ def data_with(messages: int) -> Iterator[Path]:
     """A data folder of its own that holds a log of `messages`; removed at the end."""
     with tempfile.TemporaryDirectory(prefix="onechat-bench-") as folder:
         data = Path(folder) / "data"
-        shutil.copytree(_made(messages), data)
+        shutil.copytree(_made(messages), data, copy_function=_copy_synced)
         yield data
+
+
+def _copy_synced(source: str, target: str) -> str:
+    """Copy a file to the disk and not only towards it, which would go on during the measuring."""
+    shutil.copy2(source, target)
+    file = os.open(target, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+    return target
 
 
 def _made(messages: int) -> Path:
@@ -66,17 +80,35 @@ def _made(messages: int) -> Path:
     schema = "\n".join(one.sql for one in migrations_in(MIGRATIONS))
     contents = hashlib.sha256(f"{MAKING} {SEED} {AT_ONCE} {schema}".encode()).hexdigest()[:12]
     kept = Path(tempfile.gettempdir()) / f"onechat-bench-{os.getuid()}" / f"log-{messages}-{contents}"
-    if not kept.exists():
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="making-", dir=kept.parent) as folder:
-            beside = Path(folder) / "data"
-            beside.mkdir()
-            # A thread of its own: the caller's event loop is at work already.
-            with ThreadPoolExecutor(1) as thread:
-                thread.submit(asyncio.run, _make(beside, messages)).result()
-            if not kept.exists():
-                beside.rename(kept)
+    kept.parent.mkdir(mode=0o700, exist_ok=True)
+    with _one_maker(kept.with_name(f"log-{messages}.lock")):
+        if not kept.exists():
+            for older in kept.parent.glob(f"log-{messages}-*"):
+                shutil.rmtree(older)
+            _make_beside(kept, messages)
     return kept
+
+
+@contextmanager
+def _one_maker(lock: Path) -> Iterator[None]:
+    """Others that want the same log wait until it is made."""
+    file = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def _make_beside(kept: Path, messages: int) -> None:
+    """Make the log in a folder of another name, so that `kept` is whole once it is there."""
+    with tempfile.TemporaryDirectory(prefix="making-", dir=kept.parent) as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        # A thread of its own: the caller's event loop is at work already.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _make(data, messages)).result()
+        data.rename(kept)
 
 
 async def _make(data: Path, messages: int) -> None:
@@ -85,9 +117,11 @@ async def _make(data: Path, messages: int) -> None:
     path, migrations = data / NAME / "store.db", migrations_in(MIGRATIONS)
     async with Store.open(path, component=NAME, migrations=migrations, clock=clock) as store:
         await store.write(lambda db: LogStore(db).create(_NEW_LOG, START))
+        await store.write(lambda db: db.execute(f"PRAGMA cache_size=-{CACHE_KIB}").fetchall())
         for start in range(0, messages, IN_COMMIT):
             ids = range(start, min(start + IN_COMMIT, messages))
             await store.write(functools.partial(_grow, ids=ids, views=views, rng=rng))
+            await store.write(_index)
 
 
 def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) -> None:
@@ -106,6 +140,16 @@ def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) 
             ready = tree.ready_merges(AT_ONCE)
     chat.fit()
     logs.save(row)
+
+
+def _index(db: apsw.Connection) -> None:
+    """Take all words into the index and merge what is due there, in the steps of an idle service."""
+    row, index = LogStore(db).log(LOG), SearchStore(db)
+    assert row is not None
+    while (progress := index.take_in(row.number)) and progress.indexed < progress.length:
+        pass
+    while index.merge():
+        pass
 
 
 def _some_at_once(ids: range) -> Iterator[range]:
