@@ -42,7 +42,7 @@ _IS_EMOJI = re.compile(f"[{_EMOJI}]")
 _PLAIN_LETTERS = dict(zip("ıłøđðħŧþæœ", ["i", "l", "o", "d", "d", "h", "t", "th", "ae", "oe"], strict=True))
 _ANY = "*"  #: after a word that is searched for: whatever follows
 _RUNS = re.compile(f"([{_SIGNS}]+)|([^ *{_SIGNS}]+)([*]?)")
-_ASCII_WORDS = re.compile("[a-z0-9]+")
+_PARTS = re.compile("[0-9A-Za-z\x80-\U0010ffff]+")  # most are words as they are, and need no folding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +59,18 @@ class Wanted:
 
 def words_in(text: str) -> list[str]:
     """What `text` is to be found by: the pairs of each run of signs in order, then all else, each once."""
-    if text.isascii():
-        return _with_beginnings([], dict.fromkeys(_ASCII_WORDS.findall(text.lower())))
     pairs: list[str] = []
     words: dict[str, None] = {}
-    for signs, word, _ in _RUNS.findall(folded(text)):
-        if signs:
-            pairs.extend(_pairs(signs))
-            pairs.append(signs[-1])  # keeps this run's pairs from being in a row with the next one's
-        else:
-            words[word] = None
+    for part in dict.fromkeys(_PARTS.findall(text)):
+        if part.isascii():
+            words[part.lower()] = None
+            continue
+        for signs, word, _ in _RUNS.findall(folded(part)):
+            if signs:
+                pairs.extend(_pairs(signs))
+                pairs.append(signs[-1])  # keeps this run's pairs from being in a row with the next one's
+            else:
+                words[word] = None
     return _with_beginnings(pairs, words)
 
 
