@@ -7,11 +7,11 @@ store_schema.py. The writing thread: store_writer.py. The lock: data_folder.py.
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -20,7 +20,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.data_folder import WriterLock, claim_folder, disk_full, unusable
 from onechat_runtime.errors import StartRefused, StoreFull
 from onechat_runtime.health import HealthBoard
-from onechat_runtime.store_schema import RUNTIME, Migration, bring_up_to_date, migrations_in
+from onechat_runtime.store_schema import COPY_SUFFIX, RUNTIME, Migration, bring_up_to_date, migrations_in
 from onechat_runtime.store_writer import GONE, Hold, Writer, seen_from_outside
 
 __all__ = ["Migration", "Store", "migrations_in"]
@@ -33,6 +33,7 @@ ASIDE_THREADS: Final = 2
 _MAGIC: Final = b"SQLite format 3\0"
 _FULL: Final = "store_full"
 _DAMAGED: Final = "store_damaged"
+_DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError)
 
 log = logs.get("onechat.store")
 
@@ -45,14 +46,23 @@ class Store:
 
     path: Path
     schema: int  #: number of the newest migration of the service's own component
+    after_unclean_end: bool  #: whether the process that had it last was killed, or was another program
     vfs: str | None  #: the SQLite VFS that it uses; None: SQLite's own
 
     def __init__(
-        self, path: Path, db: apsw.Connection, *, schema: int, vfs: str | None, board: HealthBoard | None
+        self,
+        path: Path,
+        db: apsw.Connection,
+        *,
+        schema: int,
+        vfs: str | None,
+        board: HealthBoard | None,
+        after_unclean_end: bool,
     ) -> None:
         """Use `Store.open`."""
         self.path = path
         self.schema = schema
+        self.after_unclean_end = after_unclean_end
         self.vfs = vfs
         self._db = db
         self._board = board
@@ -84,7 +94,7 @@ class Store:
         """
         components = {RUNTIME: migrations_in("onechat_runtime.migrations"), component: migrations}
         lock, db, unclean = await asyncio.to_thread(_start, path, components, clock, vfs)
-        store = cls(path, db, schema=len(migrations), vfs=vfs, board=board)
+        store = cls(path, db, schema=len(migrations), vfs=vfs, board=board, after_unclean_end=unclean)
         if unclean:
             store._check = asyncio.create_task(store._check_integrity())
         try:
@@ -103,12 +113,20 @@ class Store:
         What `job` raises is raised here, and its own work alone is undone. StoreFull when the disk is full. A
         caller that is cancelled does not stop its job.
         """
-        result: T = await self._writer.submit(job)
-        return result
+        return await self.begin(job)
+
+    def begin(self, job: Callable[[apsw.Connection], T]) -> "asyncio.Future[T]":
+        """The same for a caller that goes on meanwhile, and may hang its own callbacks on the future.
+
+        Cancelling the future stops nothing either, but then nobody learns the result.
+        """
+        future = self._writer.submit(job)
+        future.add_done_callback(self._tell_of_damage)
+        return future
 
     def read(self, job: Callable[[apsw.Connection], T]) -> T:
         """`job`'s result on one consistent state, in the caller's thread: for short point reads."""
-        with self._reading:
+        with self._reading, self._telling_damage():
             return _on_one_state(self._reader, job)
 
     async def read_aside(self, job: Callable[[apsw.Connection], T]) -> T:
@@ -125,7 +143,8 @@ class Store:
                 db[0].close()
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._aside, work)
+            with self._telling_damage():
+                return await asyncio.get_running_loop().run_in_executor(self._aside, work)
         except asyncio.CancelledError:
             _interrupt(self._aside_open.intersection(db))
             raise
@@ -194,6 +213,20 @@ class Store:
         if self._board is not None:
             sentence = f"The store {self.path} is damaged: stop onechat and restore a backup."
             self._board.trouble(_DAMAGED, sentence)
+
+    def _tell_of_damage(self, done: "asyncio.Future[Any]") -> None:
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, _DAMAGE):
+            self.report_damage(str(error))
+
+    @contextmanager
+    def _telling_damage(self) -> Iterator[None]:
+        """Damage that a job meets is told by the health too: its caller learns of a failure only."""
+        try:
+            yield
+        except _DAMAGE as damage:
+            self.report_damage(str(damage))
+            raise
 
     def _close(self, lock: WriterLock) -> None:
         self._writer.join()
@@ -268,6 +301,7 @@ def _start(
         log_file = path.with_name(path.name + "-wal")
         unclean = lock.after_unclean_end or (log_file.exists() and log_file.stat().st_size > 0)
         _make_private(path)
+        _refuse_emptied(path, log_file)
         return lock, _opened(path, components, clock, vfs), unclean
     except BaseException as error:
         lock.release(clean=not lock.after_unclean_end)
@@ -286,6 +320,21 @@ def _make_private(path: Path) -> None:
         os.close(file)
     if start and start != _MAGIC:
         raise StartRefused(f"{path} is not a database of onechat: move it away, or restore a backup.")
+
+
+def _refuse_emptied(path: Path, log_file: Path) -> None:
+    """Refuse a store of zero bytes that had a life: SQLite would begin a new one and remove its log.
+
+    A first start that was killed leaves zero bytes too, but neither a log nor a copy beside them.
+    """
+    if path.stat().st_size > 0:
+        return
+    for left in (log_file, path.with_name(path.name + COPY_SUFFIX)):
+        if left.exists():
+            raise StartRefused(
+                f"{path} is empty and {left.name} beside it is not: restore a backup, or move both away"
+                " to begin anew."
+            )
 
 
 def _opened(
