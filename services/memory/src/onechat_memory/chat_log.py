@@ -22,7 +22,7 @@ from onechat_memory.domain.lines import (
     shown_view,
 )
 from onechat_memory.domain.messages import Appended, NewMessage, Shape
-from onechat_memory.domain.placing import Hashed, Placed, hashed, place
+from onechat_memory.domain.placing import Answer, Hashed, Placed, hashed, place
 from onechat_memory.domain.ready import TRIES, ripple
 from onechat_memory.domain.text import size
 from onechat_memory.domain.tree import Node, leaf
@@ -84,13 +84,13 @@ class ChatLog:
 
         KeyReused when a known key comes with another body; then nothing was written.
         """
-        (appended,) = self.append_each([hashed(messages)])
-        if appended is None:
+        (answer,) = self.append_each([hashed(messages)])
+        if answer is None:
             raise KeyReused(KEY_REUSED)
-        return appended
+        return answer.appended
 
-    def append_each(self, appends: Sequence[Sequence[Hashed]]) -> tuple[tuple[Appended, ...] | None, ...]:
-        """The same for several appends in turn: what each became, None for one that is KeyReused."""
+    def append_each(self, appends: Sequence[Sequence[Hashed]]) -> tuple[Answer | None, ...]:
+        """The same for several appends in turn: what became of each, None for one that is KeyReused."""
         keys = {one.message.key for append in appends for one in append}
         placing = place(appends, self._logs.known(self.row.number, keys), self.row.length)
         if placing.new:

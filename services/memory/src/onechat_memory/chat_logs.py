@@ -9,33 +9,28 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import apsw
 from onechat_runtime.clock import Clock
+from onechat_runtime.errors import ServiceError
 from onechat_runtime.store import Store
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import APPENDED, WORK, Bells, whole
-from onechat_memory.chat_log import ChatLog, ShownView, Views
+from onechat_memory.chat_log import KEY_REUSED, ChatLog, ShownView, Views
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE
-from onechat_memory.domain.messages import Appended, Log, NewLog, NewMessage, Shape, State
+from onechat_memory.domain.messages import Log, NewLog, NewMessage, Shape, State
+from onechat_memory.domain.placing import hashed
 from onechat_memory.domain.tree import Node
-from onechat_memory.errors import LogExists, LogNotLive, LogUnknown, NodeUnknown
+from onechat_memory.errors import KeyReused, LogExists, LogNotLive, LogUnknown, NodeUnknown
+from onechat_memory.joined_appends import AppendedAll, JoinedAppends, WaitingAppend
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendedAll:
-    """What an append did, and the log after it."""
-
-    appended: tuple[Appended, ...]
-    length: int
-    generation: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +47,7 @@ class ChatLogs:
         self._store = store
         self._clock = clock
         self._bells = bells
+        self._joining: dict[LogId, JoinedAppends] = {}  # the last of each log, until they are answered
         self._views: dict[int, Views] = {}  # by the log's number; only the writing thread touches it
 
     async def load(self) -> int:
@@ -91,11 +87,48 @@ class ChatLogs:
         Raises LogUnknown, KeyReused, StoreFull.
         """
 
-        def work(chat: ChatLog) -> AppendedAll:
-            appended = tuple(chat.append(messages))
-            return AppendedAll(appended=appended, length=chat.row.length, generation=chat.row.generation)
+        append = WaitingAppend(hashed(messages), asyncio.get_running_loop().create_future())
+        joining = self._joining.get(log)
+        if joining is None or not joining.join(append):
+            self._joining[log] = self._append_joined(log, JoinedAppends([append]))
+        return await append.answer
 
-        return await self._change(log, work, lambda _: self._bells.ring(APPENDED))
+    def _append_joined(self, log: LogId, joined: JoinedAppends) -> JoinedAppends:
+        """Have `joined` appended in the next commit, and its callers told."""
+
+        def work(chat: ChatLog) -> list[AppendedAll | KeyReused]:
+            answers = chat.append_each([one.messages for one in joined.take()])
+            generation = chat.row.generation
+            return [
+                KeyReused(KEY_REUSED)
+                if one is None
+                else AppendedAll(appended=one.appended, length=one.length, generation=generation)
+                for one in answers
+            ]
+
+        def tell(change: "asyncio.Future[_Change[list[AppendedAll | KeyReused]]]") -> None:
+            if self._joining.get(log) is joined:
+                del self._joining[log]
+            appends, error = joined.take(), change.exception()
+            if error is None:
+                for append, answer in zip(appends, change.result().result, strict=True):
+                    append.answered(answer)
+                self._bells.ring(APPENDED)
+            elif isinstance(error, ServiceError) or len(appends) == 1:
+                for append in appends:
+                    append.answered(error)
+            else:  # one that breaks the writing must not take the others along
+                for append in appends:
+                    self._append_alone(log, append)
+
+        self._begin(log, work).add_done_callback(tell)
+        return joined
+
+    def _append_alone(self, log: LogId, append: WaitingAppend) -> None:
+        try:
+            self._append_joined(log, JoinedAppends([append]))
+        except RuntimeError as error:  # the store was closed meanwhile
+            append.answered(error)
 
     async def fitted_view(self, log: LogId) -> ShownView:
         """The chat's view, fitted. Raises LogUnknown, LogIsFlat, StoreFull."""
@@ -161,21 +194,24 @@ class ChatLogs:
 
         The job and its bells go on when the caller is cancelled.
         """
+        change = self._begin(log, work)
+        if done is not None:
+            change.add_done_callback(partial(_tell, done))
+        return (await asyncio.shield(change)).result
+
+    def _begin(self, log: LogId, work: Callable[[ChatLog], T]) -> "asyncio.Future[_Change[T]]":
         now = self._clock.now()
-        task = asyncio.ensure_future(self._store.write(lambda db: self._work(db, log, work, now)))
+        change = self._store.begin(lambda db: self._work(db, log, work, now))
+        change.add_done_callback(partial(self._ring, log))
+        return change
 
-        def ring(finished: "asyncio.Future[_Change[T]]") -> None:
-            if finished.cancelled() or finished.exception() is not None:
-                return
-            if done is not None:
-                done(finished.result().result)
-            if finished.result().more_work:
-                self._bells.ring(WORK)
-            if finished.result().whole:
-                self._bells.ring(whole(log))
-
-        task.add_done_callback(ring)
-        return (await asyncio.shield(task)).result
+    def _ring(self, log: LogId, change: "asyncio.Future[_Change[Any]]") -> None:
+        if change.exception() is not None:
+            return
+        if change.result().more_work:
+            self._bells.ring(WORK)
+        if change.result().whole:
+            self._bells.ring(whole(log))
 
     def _work(
         self, db: apsw.Connection, log: LogId, work: Callable[[ChatLog], T], now: datetime
@@ -216,3 +252,8 @@ class ChatLogs:
         if row.asked.shape is Shape.TREE:
             self._views[row.number] = views
         return views
+
+
+def _tell(done: Callable[[T], None], change: "asyncio.Future[_Change[T]]") -> None:
+    if change.exception() is None:
+        done(change.result().result)

@@ -40,11 +40,19 @@ class Placed:
     hashed: Hashed
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one append."""
+
+    appended: tuple[Appended, ...]  #: one for each of its messages
+    length: int  #: of the log, after it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
     """What becomes of some appends."""
 
-    answers: tuple[tuple[Appended, ...] | None, ...]  #: one for each append; None: a key has another body
+    answers: tuple[Answer | None, ...]  #: one for each append; None: a key has another body
     new: tuple[Placed, ...]  #: in order, without a gap
 
 
@@ -56,27 +64,28 @@ def hashed(messages: Sequence[NewMessage]) -> tuple[Hashed, ...]:
 def place(appends: Sequence[Sequence[Hashed]], on_disk: Mapping[str, Known], length: int) -> Placing:
     """Place `appends` at the end of a log of `length` messages; `on_disk` tells of every key in it."""
     known = dict(on_disk)
-    answers: list[tuple[Appended, ...] | None] = []
+    answers: list[Answer | None] = []
     new: list[Placed] = []
     for append in appends:
-        placed, answer = _place_one(append, known, length)
-        answers.append(answer)
-        if answer is None:
+        appended, placed = _place_one(append, known, length)
+        if appended is None:
+            answers.append(None)
             continue
         for one in placed:
             length += len(one.texts)
             known[one.hashed.message.key] = Known(one.first, len(one.texts), one.hashed.body_hash)
         new += placed
+        answers.append(Answer(appended, length))
     return Placing(answers=tuple(answers), new=tuple(new))
 
 
 def _place_one(
     append: Sequence[Hashed], known: Mapping[str, Known], length: int
-) -> tuple[list[Placed], tuple[Appended, ...] | None]:
-    """The new messages of one append, and its answer; no answer when a key has another body."""
+) -> tuple[tuple[Appended, ...] | None, list[Placed]]:
+    """What each message of one append became, None when a key has another body, and which are new."""
     own: dict[str, Known] = {}
     placed: list[Placed] = []
-    answer: list[Appended] = []
+    appended: list[Appended] = []
     for one in append:
         key = one.message.key
         found = own.get(key) or known.get(key)
@@ -85,9 +94,9 @@ def _place_one(
             found = own[key] = Known(MessageId(length), len(texts), one.body_hash)
             placed.append(Placed(found.first, texts, one))
             length += len(texts)
-            answer.append(Appended(first=found.first, count=found.parts, known=False))
+            appended.append(Appended(first=found.first, count=found.parts, known=False))
         elif found.body_hash == one.body_hash:
-            answer.append(Appended(first=found.first, count=found.parts, known=True))
+            appended.append(Appended(first=found.first, count=found.parts, known=True))
         else:
-            return [], None
-    return placed, tuple(answer)
+            return None, []
+    return tuple(appended), placed
