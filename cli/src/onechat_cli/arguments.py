@@ -1,10 +1,16 @@
-"""The command line: every command with its flags and examples. What a command does: commands/."""
+"""The command line: every command with its flags and examples. What a command does: commands/.
+
+The parts of `onechat memory`: memory_arguments.py.
+"""
 
 import argparse
 import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
+
+from onechat_cli.memory_arguments import add_memory
+from onechat_cli.subcommands import Commands, add_command
 
 _EXIT_CODES: Final = """exit codes:
   0  all is well
@@ -28,25 +34,13 @@ def parser() -> argparse.ArgumentParser:
     _up(commands)
     _status(commands)
     _usage(commands)
+    add_memory(commands)
     _tokens(commands)
     return top
 
 
-def _add(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, **about: str
-) -> argparse.ArgumentParser:
-    examples = about.pop("examples")
-    return commands.add_parser(
-        name,
-        help=about["does"],
-        description=about["description"],
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _chat(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    chat = _add(
+def _chat(commands: Commands) -> None:
+    chat = add_command(
         commands,
         "chat",
         does="the terminal chat",
@@ -64,8 +58,8 @@ def _chat(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     chat.add_argument("--demo", action="store_true", help="with --up: answer with the built-in demo model")
 
 
-def _send(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    send = _add(
+def _send(commands: Commands) -> None:
+    send = add_command(
         commands,
         "send",
         does="one message, and its reply",
@@ -86,8 +80,8 @@ def _send(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     )
 
 
-def _up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    up = _add(
+def _up(commands: Commands) -> None:
+    up = add_command(
         commands,
         "up",
         does="run the five services on this machine",
@@ -102,8 +96,8 @@ def _up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     )
 
 
-def _status(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    status = _add(
+def _status(commands: Commands) -> None:
+    status = add_command(
         commands,
         "status",
         does="what runs, and what is wrong",
@@ -116,8 +110,8 @@ def _status(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     status.add_argument("--json", action="store_true", help="print it as JSON")
 
 
-def _usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    usage = _add(
+def _usage(commands: Commands) -> None:
+    usage = add_command(
         commands,
         "usage",
         does="model calls, tokens, cost",
@@ -134,8 +128,8 @@ def _usage(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     usage.add_argument("--json", action="store_true", help="print it as JSON")
 
 
-def _tokens(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    tokens = _add(
+def _tokens(commands: Commands) -> None:
+    tokens = add_command(
         commands,
         "tokens",
         does="make the token files of a deployment",

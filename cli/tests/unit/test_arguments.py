@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from onechat_cli.arguments import parser
 
-COMMANDS = ("chat", "send", "up", "status", "usage", "tokens")
+COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "tokens")
+PARTS = ("view", "zoom", "search", "export", "stats")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -21,6 +22,15 @@ def test_the_help_of_each_command_shows_examples(command, capsys):
     )
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_the_help_of_each_part_of_memory_shows_examples(part, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(["memory", part, "--help"])
+
+    assert ended.value.code == 0
+    assert f"examples:\n  onechat memory {part}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -31,6 +41,15 @@ def test_the_help_of_each_command_shows_examples(command, capsys):
         ["send", "--timeout", "nan", "hi"],
         ["usage", "--since", "yesterday"],
         ["tokens", "/x", "--owner", "agent"],
+        ["memory"],
+        ["memory", "forget"],
+        ["memory", "view", "--log", "a", "--agent", "b"],
+        ["memory", "zoom", "40+"],
+        ["memory", "zoom", "40", "--page", "-1"],
+        ["memory", "search"],
+        ["memory", "search", "x", "--most", "0"],
+        ["memory", "export", "--from", "first"],
+        ["memory", "export", "--to", "-1"],
     ],
 )
 def test_bad_usage_ends_with_2_and_nothing_on_stdout(line, capsys):
@@ -63,5 +82,13 @@ def test_owners_are_read_with_their_group():
 
 def test_every_command_runs_with_what_it_must_have_alone():
     """A default that its own type refuses shows only when the flag is left out."""
-    for line in (["chat"], ["send", "hi"], ["up"], ["status"], ["usage"], ["tokens", "d"]):
+    for line in (
+        ["chat"],
+        ["send", "hi"],
+        ["up"],
+        ["status"],
+        ["usage"],
+        ["tokens", "d"],
+        ["memory", "view"],
+    ):
         assert parser().parse_args(line).command == line[0]

@@ -1,7 +1,9 @@
 """Text of others on a terminal: nothing in it may act."""
 
+import json
+
 import pytest
-from onechat_cli.domain.safe_text import harmless, one_line, sendable
+from onechat_cli.domain.safe_text import harmless, harmless_json, harmless_line, one_line, sendable
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,17 @@ def test_bytes_that_are_no_text_can_be_sent():
     """Python hands them on as lone surrogates, which no call can carry."""
     assert sendable(b"a\xff\xfeb".decode("utf-8", "surrogateescape")) == "a\ufffd\ufffdb"
     assert sendable("grüß 👋🏽") == "grüß 👋🏽"
+
+
+def test_a_line_stays_one_line_and_whole():
+    assert harmless_line("a\u2028b\nc\x1b[2J " + "d" * 500) == "a b c␛[2J " + "d" * 500
+
+
+def test_json_on_a_terminal_means_the_same_and_obeys_nothing():
+    meant = {"text": 'grüß \x1b[2J \x9b31m \x7f \u2028 \u202e \u2066 " \\ 👋🏽'}
+
+    shown = harmless_json(json.dumps(meant, ensure_ascii=False))
+
+    assert json.loads(shown) == meant
+    assert "grüß" in shown
+    assert not set(shown) & set("\x1b\x9b\x7f\u2028\u202e\u2066\n")

@@ -75,6 +75,17 @@ class AgentClient:
         root = next(one for one in listed.agents if one.role == agent_service_pb2.AGENT_ROLE_ROOT)
         return root.agent_id, root.name
 
+    async def ids(self) -> list[tuple[str, str]]:
+        """The id and the name of each agent; an agent's id is its log's."""
+        found: list[tuple[str, str]] = []
+        request = agent_service_pb2.ListAgentsRequest(page_size=1_000)
+        while True:
+            page = await self._stub.ListAgents(request, timeout=_READ_S)
+            found += [(one.agent_id, one.name) for one in page.agents]
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
+
     async def command(self, line: str, *, request_id: str, time: datetime) -> str:
         """The answer to a command line; RemoteError NOT_A_COMMAND for what is none."""
         request = agent_service_pb2.RunCommandRequest(

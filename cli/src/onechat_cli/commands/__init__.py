@@ -40,5 +40,9 @@ def run(chosen: argparse.Namespace) -> int:
             from onechat_cli.commands.usage import usage
 
             return asyncio.run(usage(settings, since=chosen.since or "", as_json=chosen.json))
+        case "memory":
+            from onechat_cli.commands.memory import memory
+
+            return asyncio.run(memory(settings, chosen))
         case unknown:
             raise AssertionError(f"no command {unknown}")

@@ -9,6 +9,8 @@ from typing import Final
 
 TAB: Final = "    "
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+# What harmless() changes and json.dumps writes as it is; in JSON all of it stands inside strings.
+_RAW_IN_JSON: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no UTF-8
 
 
@@ -38,6 +40,16 @@ def one_line(text: str, width: int) -> str:
     """`text` harmless, on one line, cut with an ellipsis where it has more than `width` characters."""
     line = " ".join(harmless(text).split())
     return line if len(line) <= width else line[: max(width - 1, 0)].rstrip() + "…"
+
+
+def harmless_line(text: str) -> str:
+    """`text` harmless and on one line, with nothing cut."""
+    return harmless(text).replace("\n", " ")
+
+
+def harmless_json(document: str) -> str:
+    """`document`, which json.dumps made, with whatever a terminal obeys as escapes: it means the same."""
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def sendable(text: str) -> str:
