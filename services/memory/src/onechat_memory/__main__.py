@@ -10,6 +10,7 @@ from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import Served, run_service, serve
 from onechat_runtime.store import Store, migrations_in
 
+from onechat_memory.adapters.backup_copy import prune
 from onechat_memory.bells import Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
@@ -67,7 +68,7 @@ async def run(settings: MemorySettings) -> None:
         path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock, board=board
     ) as store:
         service = await served(store, clock, secrets.token_hex(8))
-        await serve(name=NAME, settings=settings, services=[service], board=board, store=store)
+        await serve(name=NAME, settings=settings, services=[service], board=board, store=store, prune=prune)
 
 
 def main() -> int:
