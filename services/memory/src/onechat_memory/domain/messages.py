@@ -17,6 +17,7 @@ from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.tree import MessageId
 from onechat_memory.domain.view import Limits
 
+_AS_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one each time
 FIRST_GENERATION = 1  #: of a new log; 0 in a request means that the caller does not say
 
 
@@ -137,4 +138,4 @@ def body_hash(message: NewMessage) -> bytes:
         message.call,
         message.images,
     ]
-    return sha256(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()).digest()
+    return sha256(_AS_JSON.encode(said).encode()).digest()

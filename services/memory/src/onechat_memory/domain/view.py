@@ -36,6 +36,9 @@ class Fitted:
     began: bool  #: whether a batch began
 
 
+_NOTHING_DUE = Fitted(merged=(), began=False)
+
+
 class View:
     """The lines that tile a log, oldest first, and whether a batch is owed.
 
@@ -73,7 +76,7 @@ class View:
             view.length = node.last + 1
         view.owed = owed
         for parent in parents_built:
-            view._push(parent)
+            view._push(parent.level, parent.index)
         return view
 
     def __len__(self) -> int:
@@ -92,12 +95,12 @@ class View:
 
     def append(self, size: int, size_of: SizeOf) -> None:
         """Take the next message's own line, of `size` bytes (its placeholder's, while it is not built)."""
-        node = Node(0, self.length)
-        self._levels[node.first] = 0
-        self._sizes[node.first] = size
+        first = self.length
+        self._levels[first] = 0
+        self._sizes[first] = size
         self.size += size
-        self.length += 1
-        self._pair_up(node, size_of)
+        self.length = first + 1
+        self._pair_up(first, 0, size_of)
 
     def note_built(self, node: Node, size: int) -> None:
         """`node` has been built, with `size` bytes: a line here has its text now, or two lines can merge."""
@@ -105,7 +108,7 @@ class View:
             self.size += size - self._sizes[node.first]
             self._sizes[node.first] = size
         elif node.level and all(half in self for half in node.halves):
-            self._push(node)
+            self._push(node.level, node.index)
 
     def note_rewritten(self, node: Node, size: int) -> None:
         """`node`, which was built before, has another line now, of `size` bytes: nothing else follows."""
@@ -119,15 +122,16 @@ class View:
         `forced` begins a batch of its own accord (the compaction view's, when the chat's view merges).
         """
         began = not self.owed and self.size > (self.limits.low if forced else self.limits.high)
-        self.owed = self.owed or began
+        if not (self.owed or began):
+            return _NOTHING_DUE
+        self.owed = True
         merged: list[Node] = []
-        while self.owed and self.size > self.limits.low:
+        while self.size > self.limits.low:
             node = self.merge_most_due(size_of)
             if node is None:
                 break
             merged.append(node)
-        if self.size <= self.limits.low:
-            self.owed = False
+        self.owed = self.size > self.limits.low
         return Fitted(merged=tuple(merged), began=began)
 
     def merge_most_due(self, size_of: SizeOf) -> Node | None:
@@ -136,40 +140,42 @@ class View:
         Due is (length - last message of the pair) / 2**level of its nodes; the oldest of equals. Measured
         from the pair's first message instead, old lines would be written again and again.
         """
-        best: Node | None = None
-        for level, pairs in enumerate(self._pairs):
-            if pairs:
-                parent = Node(level + 1, pairs[0])
-                if best is None or self._is_more_due(parent, best):
-                    best = parent
-        if best is None:
+        best, best_due, best_last = 0, 0, 0  # the parent's level; due counts in 1 / 2**(best - 1)
+        for level, pairs in enumerate(self._pairs, start=1):
+            if not pairs:
+                continue
+            last = ((pairs[0] + 1) << level) - 1
+            due = self.length - last
+            # Fractions over powers of two, compared as integers.
+            ahead = (due << best) - (best_due << level)
+            if not best or ahead > 0 or (ahead == 0 and last < best_last):
+                best, best_due, best_last = level, due, last
+        if not best:
             return None
-        heappop(self._pairs[best.level - 1])
-        self._replace_halves(best, size_of)
-        return best
-
-    def _is_more_due(self, one: Node, other: Node) -> bool:
-        # Fractions over powers of two, compared as integers.
-        due = (self.length - one.last) << other.level
-        other_due = (self.length - other.last) << one.level
-        return due > other_due or (due == other_due and one.last < other.last)
+        parent = Node(best, heappop(self._pairs[best - 1]))
+        self._replace_halves(parent, size_of)
+        return parent
 
     def _replace_halves(self, parent: Node, size_of: SizeOf) -> None:
         size = size_of(parent)
         if size is None:
             raise AssertionError(f"{parent.name} is taken for built and is not")
-        older, younger = parent.halves
-        self.size += size - self._sizes[older.first] - self._sizes.pop(younger.first)
-        self._levels[parent.first] = parent.level
-        self._sizes[parent.first] = size
-        del self._levels[younger.first]
-        self._pair_up(parent, size_of)
+        older, younger = parent.first, parent.first + (parent.count >> 1)
+        self.size += size - self._sizes[older] - self._sizes.pop(younger)
+        self._levels[older] = parent.level
+        self._sizes[older] = size
+        del self._levels[younger]
+        self._pair_up(older, parent.level, size_of)
 
-    def _pair_up(self, node: Node, size_of: SizeOf) -> None:
-        if node.sibling in self and size_of(node.parent) is not None:
-            self._push(node.parent)
+    def _pair_up(self, first: int, level: int, size_of: SizeOf) -> None:
+        """The line at `first` is new: it and its sibling can merge if that is a line and the parent is built."""
+        if self._levels.get(first ^ (1 << level)) != level:
+            return
+        parent = Node(level + 1, first >> (level + 1))
+        if size_of(parent) is not None:
+            self._push(parent.level, parent.index)
 
-    def _push(self, parent: Node) -> None:
-        while len(self._pairs) < parent.level:
+    def _push(self, level: int, index: int) -> None:
+        while len(self._pairs) < level:
             self._pairs.append([])
-        heappush(self._pairs[parent.level - 1], parent.index)
+        heappush(self._pairs[level - 1], index)
