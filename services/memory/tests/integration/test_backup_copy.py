@@ -105,9 +105,11 @@ async def test_a_backup_of_the_service_holds_the_live_chat_and_no_trace_of_one_s
         await memory.create()
         await memory.append(*[f"{SET_ASIDE} {number}" for number in range(40)], "x" * 600)
         await memory.build_all(line=f"{SET_ASIDE} in a line")
+        words_of_both = len(await memory.found(SET_ASIDE))
         await memory.create("staged", state="LOG_STATE_STAGED")
         await memory.append(*[f"{LEFT} {number}" for number in range(40)], log="staged")
         await memory.swap()
+        words_of_both += len(await memory.found(LEFT))
     with started("memory", data) as service:
         copy = await _backup(service)
         service.stop()
@@ -116,9 +118,11 @@ async def test_a_backup_of_the_service_holds_the_live_chat_and_no_trace_of_one_s
     async with remembering(data) as memory, remembering(restored) as again:
         assert await again.messages() == await memory.messages()
         assert (await again.view()).text == (await memory.view()).text
+        assert await again.found(LEFT) == await memory.found(LEFT)
         assert set(await again.logs()) == {"log"}
         assert set(await memory.logs()) == {"log", "kept"}
         await again.append("after", log="log")
+    assert words_of_both == 40, "two full pages: the index held the words of both"
     assert SET_ASIDE.encode() in (data / "memory" / "store.db").read_bytes()
     assert SET_ASIDE.encode() not in copy
     assert LEFT.encode() in copy
