@@ -168,7 +168,7 @@ class View:
         self._pair_up(older, parent.level, size_of)
 
     def _pair_up(self, first: int, level: int, size_of: SizeOf) -> None:
-        """The line at `first` is new: it and its sibling can merge if that is a line and the parent is built."""
+        """The line at `first` is new: it can merge if its sibling is a line and their parent is built."""
         if self._levels.get(first ^ (1 << level)) != level:
             return
         parent = Node(level + 1, first >> (level + 1))
