@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from grpc import StatusCode
-from onechat_memory.adapters.search import STEP_MESSAGES
+from onechat_memory.adapters.search import STEP_MESSAGES, SearchStore
 from onechat_memory.indexing import QUIET_S, REST_S
 from onechat_runtime.channels import open_channel
 from onechat_runtime.errors import RemoteError
@@ -70,6 +70,45 @@ async def test_nothing_is_filled_while_messages_come(open_memory, idle_clock):
 
         await idle_clock.until_sleeping()
         assert await searchable(memory) == 0
+
+
+async def test_a_message_that_comes_while_it_fills_stops_it_until_it_is_quiet_again(open_memory, idle_clock):
+    messages = 10 * 256
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create("flat", shape="LOG_SHAPE_FLAT")
+        for _ in range(10):
+            await memory.append(*["word"] * 256, log="flat")
+        await pass_quiet_moment(idle_clock)
+        await pass_quiet_moment(idle_clock)
+
+        async def has_begun() -> bool:
+            return await searchable(memory, "flat") > 0
+
+        await until(has_begun)
+        await memory.append("one more", log="flat")
+        await idle_clock.until_sleeping()
+        assert await searchable(memory, "flat") < messages
+        idle_clock.advance(QUIET_S)
+
+        async def all_in() -> bool:
+            return await searchable(memory, "flat") == messages + 1
+
+        await until(all_in)
+
+
+async def test_logs_take_turns(memory):
+    await memory.create("flat", shape="LOG_SHAPE_FLAT")
+    await memory.append("word")
+    await memory.append("word", log="flat")
+
+    def turns(after: int) -> int | None:
+        return memory.store.read(lambda db: SearchStore(db).behind(after))
+
+    assert [turns(after) for after in (0, 1, 2)] == [1, 2, 1]
+    await memory.found("word")
+    assert [turns(after) for after in (0, 1, 2)] == [2, 2, 2]
+    await memory.found("word", log="flat")
+    assert turns(0) is None
 
 
 async def test_new_messages_after_a_fill_are_filled_too(open_memory, idle_clock):
