@@ -18,7 +18,7 @@ from onechat_runtime.store import Store
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore
 from onechat_memory.adapters.upkeep_store import UpkeepStore
-from onechat_memory.bells import REMOVAL, WORK, Bells, whole
+from onechat_memory.bells import APPENDED, REMOVAL, WORK, Bells, whole
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import Leases, LogId
 from onechat_memory.domain.messages import Log, Shape, State
@@ -117,6 +117,7 @@ class Upkeep:
             self._leases.forget(row.edition)
             self._bells.ring(whole(row.asked.id))
         self._bells.ring(WORK)
+        self._bells.ring(APPENDED)  # what comes back can lack words in the index
 
 
 def _row(db: apsw.Connection, log: LogId, said: str = "id") -> LogRow:

@@ -9,11 +9,12 @@ from typing import Final
 import apsw
 
 from onechat_memory.adapters.log_store import LogRow
+from onechat_memory.adapters.search import SearchStore
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import State
 
 ROWS: Final = 128  #: that one step removes
-# Each with what tells its rows within a log; messages last, since the index finds its words by them.
+# Each with what tells its rows within a log. Messages come after them, together with their words in the index.
 _TABLES: Final = {
     "rebuilds": "last, level",
     "failures": "level, place",
@@ -79,5 +80,6 @@ class UpkeepStore:
         if row is None or row[0] is None:
             return False
         end = row[0] + ROWS
+        SearchStore(self._db).remove(number, row[0], end)
         self._db.execute("DELETE FROM messages WHERE log = ? AND id < ?", (number, end))
         return True

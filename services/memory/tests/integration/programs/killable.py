@@ -56,13 +56,19 @@ class KillingStore:
         return getattr(self._store, name)
 
     async def write(self, job: Callable[[apsw.Connection], T]) -> T:
+        return await self.begin(job)
+
+    def begin(self, job: Callable[[apsw.Connection], T]) -> "asyncio.Future[T]":
         self._left -= 1
         if self._left > 0:
-            return await self._store.write(job)
-        result = await self._store.write(lambda db: self._cut_short(db, job))
-        if self._point == "committed" and self._met:
+            return self._store.begin(job)
+        begun = self._store.begin(lambda db: self._cut_short(db, job))
+        begun.add_done_callback(self._committed)  # before those of whoever waits for it
+        return begun
+
+    def _committed(self, begun: "asyncio.Future[Any]") -> None:
+        if self._point == "committed" and begun.exception() is None and self._met:
             die()
-        return result
 
     def _cut_short(self, db: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
         if self._point == "before":
