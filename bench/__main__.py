@@ -7,7 +7,21 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from bench import append, idle, machine, memory_prefixes, memory_start, memory_views, results, turn_own_time
+from bench import (
+    append,
+    compaction_calls,
+    idle,
+    machine,
+    memory_append,
+    memory_calls,
+    memory_open,
+    memory_prefixes,
+    memory_size,
+    memory_start,
+    memory_views,
+    results,
+    turn_own_time,
+)
 from bench.figures import Figure, table
 from bench.scale import FULL, SMOKE, Scale
 
@@ -30,10 +44,15 @@ class Benchmark(Protocol):
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "memory_start": memory_start,
-    "turn_own_time": turn_own_time,
+    "memory_open": memory_open,
+    "memory_size": memory_size,
+    "memory_append": memory_append,
     "append": append,
+    "memory_calls": memory_calls,
     "memory_views": memory_views,
     "memory_prefixes": memory_prefixes,
+    "compaction_calls": compaction_calls,
+    "turn_own_time": turn_own_time,
     "idle": idle,
 }
 

@@ -62,6 +62,18 @@ def milliseconds(what: str, rounds_s: Sequence[float], *, at_most_ms: float | No
     return figure(what, [seconds * 1000 for seconds in rounds_s], "ms", at_most=at_most_ms)
 
 
+def ratio(
+    what: str,
+    tops: Sequence[float],
+    bottoms: Sequence[float],
+    *,
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> Figure:
+    """A row of what is above, of what is below, round by round."""
+    return figure(what, ratios(tops, bottoms), "×", at_most=at_most, at_least=at_least)
+
+
 def ratios(tops: Sequence[float], bottoms: Sequence[float]) -> list[float]:
     """Round by round, so that what disturbs a round disturbs both."""
     return [top / bottom for top, bottom in zip(tops, bottoms, strict=True)]

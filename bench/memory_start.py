@@ -7,14 +7,13 @@ has been read before, so its file is in the system's cache. Times are seconds.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc
-
-from bench.baselines import Call, empty_call, median_time, time_of
+from bench.baselines import empty_call, median_time, time_of
 from bench.figures import Figure, figure, milliseconds, ratios
-from bench.made_log import LOG, data_with
-from bench.processes import TIMEOUT_S, ServiceProcess, python_s, started
+from bench.made_log import data_with
+from bench.memory_calls import view_call
+from bench.processes import python_s, started
 from bench.scale import Scale
 
 TITLE: Final = "Start of the memory service, and its first view"
@@ -72,7 +71,7 @@ def _figures(
 
 async def _start(data: Path, scale: Scale) -> _Start:
     async with started("memory", data) as memory:
-        view = view_call(memory)
+        view = view_call(memory.channel)
         first_view_s = await time_of(view)
         return _Start(
             serving_s=memory.serving_s,
@@ -81,10 +80,3 @@ async def _start(data: Path, scale: Scale) -> _Start:
             view_s=await median_time(view, scale.calls),
             empty_s=await median_time(empty_call(memory.channel), scale.calls),
         )
-
-
-def view_call(memory: ServiceProcess) -> Call:
-    """A call for the made log's view."""
-    stub: Any = memory_service_pb2_grpc.MemoryServiceStub(memory.channel)
-    request = memory_service_pb2.GetViewRequest(log_id=LOG)
-    return lambda: stub.GetView(request, timeout=TIMEOUT_S)

@@ -15,6 +15,7 @@ class Scale:
     case_messages: int  #: of a stored case
     chat_messages: int  #: of a chat that grows
     calls: int  #: of one kind, of which a round's figure is the median
+    opens: int  #: of a store, in the same way
     turns: int  #: in a round
     rate_s: float  #: how long calls are counted
     settle_s: float  #: from the last start until idleness is measured
@@ -29,6 +30,7 @@ FULL: Final = Scale(
     case_messages=3_000,
     chat_messages=1_200,
     calls=200,
+    opens=15,
     turns=30,
     rate_s=2.0,
     settle_s=10.0,
@@ -42,6 +44,7 @@ SMOKE: Final = Scale(
     case_messages=300,
     chat_messages=30,
     calls=5,
+    opens=2,
     turns=2,
     rate_s=0.1,
     settle_s=0.1,
