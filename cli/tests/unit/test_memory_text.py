@@ -1,6 +1,7 @@
 """What `onechat memory` prints for people."""
 
 from datetime import UTC, datetime
+from unicodedata import combining, east_asian_width
 
 import pytest
 from onechat_cli.domain.memory_text import (
@@ -102,6 +103,17 @@ def test_a_find_is_one_line_with_its_number_its_time_and_the_place_of_the_word()
     assert lines[0].startswith("1234  2026-01-01 10:00  reply  …before the Dentist called back after")
     assert lines[1] == "   7  2026-01-01 10:00  user   dentist"
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    "text", ["日本" * 200, "e\u0301 " * 100, "👋🏽 ok " * 40, "ab" + "日" * 9, "a" * 200]
+)
+def test_a_find_takes_no_more_columns_than_the_terminal_has(text):
+    (line,) = find_lines([message(text=text)], "x", 70)
+
+    columns = sum(0 if combining(sign) else 2 if east_asian_width(sign) == "W" else 1 for sign in line)
+    assert columns <= 70
+    assert line.endswith("…") is (len(text) > 11)
 
 
 @pytest.mark.parametrize(

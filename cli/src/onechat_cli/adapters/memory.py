@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -158,6 +159,7 @@ def _message(message: message_pb2.Message) -> KeptMessage:
     )
 
 
+@lru_cache(maxsize=64)  # an export asks for a word a message
 def _word(names: Any, value: int, prefix: str) -> str:
     """`value` as people say it; a newer service may have more values than are known here."""
     if value not in names.values():

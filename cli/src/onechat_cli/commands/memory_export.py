@@ -22,6 +22,7 @@ from onechat_cli.domain.safe_text import harmless_json
 from onechat_cli.outcome import CommandFailed, Exit
 
 _STDOUT: Final = Path("-")
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False)  # dumps() would make one for each message
 
 
 async def export(
@@ -64,7 +65,7 @@ async def _rows(
     messages: AsyncGenerator[KeptMessage, None], *, for_eyes: bool
 ) -> AsyncGenerator[bytes, None]:
     async for message in messages:
-        document = json.dumps(message_row(message), ensure_ascii=False)
+        document = _ENCODER.encode(message_row(message))
         yield ((harmless_json(document) if for_eyes else document) + "\n").encode()
 
 

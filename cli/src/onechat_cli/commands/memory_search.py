@@ -45,6 +45,7 @@ async def _page(
 ) -> tuple[list[KeptMessage], str]:
     """A page of what is found; an index that is behind is waited for as long as it gets on."""
     progress, said, standstills = Progress(clock), "", 0
+    progress.say("searching …")
     try:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What the memory keeps, written out for people: messages, lines, finds, figures. Widths are characters.
+"""What the memory keeps, written out for people: messages, lines, finds, figures. Widths are in characters.
 
 Whatever a terminal obeys is made harmless, also for a pipe. The nouns: remembered.py.
 """
@@ -54,7 +54,7 @@ def find_lines(messages: Sequence[KeptMessage], words: str, width: int) -> list[
     taken = max(map(len, begins), default=0)
     room = max(width - taken - 2, _EXCERPT_MIN)
     return [
-        f"{begin:<{taken}}  {excerpt(one.text, words, room)}"
+        f"{begin:<{taken}}  {_fitting(excerpt(one.text, words, room), room)}"
         for begin, one in zip(begins, messages, strict=True)
     ]
 
@@ -119,6 +119,19 @@ def excerpt(text: str, words: str, width: int) -> str:
         return one_line(flat, width)
     space = flat.find(" ", start, at)
     return "…" + one_line(flat[start if space < 0 else space + 1 :], width - 1)
+
+
+def _fitting(line: str, columns: int) -> str:
+    """`line` cut with an ellipsis where it takes more than `columns`; a Han sign or an emoji takes two."""
+    taken, end = 0, 0
+    for place, character in enumerate(line):
+        wide = unicodedata.east_asian_width(character) in ("W", "F")
+        taken += 0 if unicodedata.combining(character) else 2 if wide else 1
+        if taken > columns:
+            return line[:end].rstrip() + "…"
+        if taken < columns:
+            end = place + 1  # there is room for the ellipsis
+    return line
 
 
 def _first_hit(text: str, words: str) -> int:
