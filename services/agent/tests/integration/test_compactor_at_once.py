@@ -229,3 +229,35 @@ async def test_a_piece_that_outlives_its_lease_is_not_asked_for_twice(
         middle.open()
         await house.unbuilt("one")
         assert len(house.requests("one")) == 1
+
+
+async def test_what_a_piece_that_outlived_its_lease_comes_back_with_counts(
+    tmp_path: Path, still_memory: MemoryServer, model: ScriptedModel, memory_clock: ManualClock
+) -> None:
+    """It goes back by the lease that it has then; the old one counts nothing."""
+    before = Gate()
+    model.script(Script(answer=Answer(text=""), gate=before, purpose=COMPACTION, contains="user: one "))
+    async with compacting(tmp_path, still_memory, model) as house:
+        await house.remember("one")
+        await before.reached()
+        memory_clock.advance(121)
+        for _ in range(2):
+            await house.remember("two")
+            await house.unbuilt("two")
+
+        before.open()
+        await house.failing("one", 1)
+
+
+async def test_an_answer_ends_an_outage_and_the_next_one_begins_with_the_shortest_pause(
+    tmp_path: Path, still_memory: MemoryServer, model: ScriptedModel, clock: ManualClock
+) -> None:
+    async with compacting(tmp_path, still_memory, model, clock=clock) as house:
+        for _ in range(2):
+            model.fail(server_error(), times=2, purpose=COMPACTION)
+            await house.remember("one")
+            for pause_s in (10, 20):
+                await clock.until_sleeping()
+                assert clock.sleepers == [pause_s]
+                clock.advance(pause_s)
+            await house.unbuilt("one")
