@@ -14,7 +14,7 @@ from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import State
 
 ROWS: Final = 128  #: that one step removes
-# Each with what tells its rows within a log. Messages come after them, together with their words in the index.
+# Each with what tells its rows within a log. Messages come after them, with their words in the index.
 _TABLES: Final = {
     "rebuilds": "last, level",
     "failures": "level, place",
