@@ -76,7 +76,7 @@ async def serving(
             for task in background:
                 task.cancel()
             ended = await asyncio.gather(*background, return_exceptions=True)
-            assert all(isinstance(one, asyncio.CancelledError) for one in ended), ended
+            assert all(one is None or isinstance(one, asyncio.CancelledError) for one in ended), ended
 
 
 async def _awaited(job: Callable[[], Awaitable[None]]) -> None:

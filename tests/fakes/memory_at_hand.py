@@ -11,6 +11,7 @@ from typing import Any
 
 from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock
+from onechat_runtime.health import HealthBoard
 from onechat_runtime.listening import Served
 from onechat_runtime.store import Store, migrations_in
 
@@ -47,8 +48,9 @@ class _Handlers:
 class MemoryAtHand(MemoryServer):
     """A memory service in this process, and the shorthands for a test's own log."""
 
-    def __init__(self, store: Store, service: Served) -> None:
+    def __init__(self, store: Store, service: Served, board: HealthBoard) -> None:
         self.store = store
+        self.board = board  #: what the store says is wrong with it
         self.stub = _Handlers(service)
 
 
@@ -57,5 +59,8 @@ async def at_hand(folder: Path, clock: Clock, *, vfs: str | None = None) -> Asyn
     """A memory service over the store in `folder`, which an earlier one may have left. `vfs` is SQLite's."""
     migrations = migrations_in(MIGRATIONS)
     path = folder / NAME / "store.db"
-    async with Store.open(path, component=NAME, migrations=migrations, clock=clock, vfs=vfs) as store:
-        yield MemoryAtHand(store, await served(store, clock, "epoch"))
+    board = HealthBoard(clock)
+    async with Store.open(
+        path, component=NAME, migrations=migrations, clock=clock, board=board, vfs=vfs
+    ) as store:
+        yield MemoryAtHand(store, await served(store, clock, "epoch"), board)

@@ -31,6 +31,7 @@ BUSY_MS: Final = 5_000  # readers never wait for the writer in WAL; a recovery o
 WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
 ASIDE_THREADS: Final = 2
 _MAGIC: Final = b"SQLite format 3\0"
+_PAGE_BYTES_MIN: Final = 512  # of any SQLite file; its own pages are a multiple
 _FULL: Final = "store_full"
 _DAMAGED: Final = "store_damaged"
 _DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError)
@@ -301,7 +302,7 @@ def _start(
         log_file = path.with_name(path.name + "-wal")
         unclean = lock.after_unclean_end or (log_file.exists() and log_file.stat().st_size > 0)
         _make_private(path)
-        _refuse_emptied(path, log_file)
+        _refuse_cut_off(path, log_file)
         return lock, _opened(path, components, clock, vfs), unclean
     except BaseException as error:
         lock.release(clean=not lock.after_unclean_end)
@@ -322,19 +323,22 @@ def _make_private(path: Path) -> None:
         raise StartRefused(f"{path} is not a database of onechat: move it away, or restore a backup.")
 
 
-def _refuse_emptied(path: Path, log_file: Path) -> None:
-    """Refuse a store of zero bytes that had a life: SQLite would begin a new one and remove its log.
+def _refuse_cut_off(path: Path, log_file: Path) -> None:
+    """Refuse what SQLite would take: a store of zero bytes that had a life, or with half a page at its end.
 
+    It would begin a new store and remove the log of the old one; it would read zeros for what was cut off.
     A first start that was killed leaves zero bytes too, but neither a log nor a copy beside them.
     """
-    if path.stat().st_size > 0:
-        return
-    for left in (log_file, path.with_name(path.name + COPY_SUFFIX)):
-        if left.exists():
-            raise StartRefused(
-                f"{path} is empty and {left.name} beside it is not: restore a backup, or move both away"
-                " to begin anew."
-            )
+    size = path.stat().st_size
+    if size == 0:
+        for left in (log_file, path.with_name(path.name + COPY_SUFFIX)):
+            if left.exists():
+                raise StartRefused(
+                    f"{path} is empty, but {left.name} beside it is of an earlier life: restore a backup,"
+                    " or move both away to begin anew."
+                )
+    elif size % _PAGE_BYTES_MIN and not (log_file.exists() and log_file.stat().st_size):
+        raise StartRefused(f"{path} was cut off: restore a backup.")
 
 
 def _opened(

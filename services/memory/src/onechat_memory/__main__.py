@@ -22,6 +22,7 @@ from onechat_memory.reading import Reading
 from onechat_memory.removing import Removing
 from onechat_memory.searching import Searching
 from onechat_memory.servicer import ALLOW, CAPS, DESCRIPTOR, WAITS, MemoryServicer
+from onechat_memory.soundness import Soundness, must_be_sound_at_its_ends
 from onechat_memory.upkeep import Upkeep
 from onechat_memory.views import WaitedViews
 
@@ -37,10 +38,12 @@ async def served(store: Store, clock: Clock, epoch: str, *, idle_clock: Clock | 
     bells = Bells(clock)
     leases = Leases(epoch=epoch)
     logs = ChatLogs(store, clock, bells)
+    must_be_sound_at_its_ends(store)
     await logs.load()
     images = Images(store, clock)
     await images.prepare()
-    indexing = Indexing(store, bells, idle_clock or clock)
+    idle_clock = idle_clock or clock
+    indexing = Indexing(store, bells, idle_clock)
     servicer = MemoryServicer(
         logs=logs,
         views=WaitedViews(store, logs, bells, clock),
@@ -56,7 +59,7 @@ async def served(store: Store, clock: Clock, epoch: str, *, idle_clock: Clock | 
         allow=ALLOW,
         caps=CAPS,
         ends_at_drain=WAITS,
-        background=(Removing(store, bells, clock).run, indexing.run),
+        background=(Removing(store, bells, clock).run, indexing.run, Soundness(store, idle_clock).run),
     )
 
 

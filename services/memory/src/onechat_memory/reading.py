@@ -70,11 +70,18 @@ class Reading:
         return last
 
     def chunk(self, log: LogId, start: int, end: int) -> list[Message]:
-        """Some messages from `start` on, before `end`: about CHUNK_BYTES of text, at least one if any."""
+        """Some messages from `start` on, before `end`: about CHUNK_BYTES of text, at least one if any.
+
+        apsw.CorruptError where a message of the log is not there: no other one comes in its place.
+        """
 
         def job(db: apsw.Connection) -> list[Message]:
-            taken, total = list[Message](), 0
-            for message in LogStore(db).messages(_row(db, log).number, start, end):
+            row, taken, total = _row(db, log), list[Message](), 0
+            found = LogStore(db).messages(row.number, start, end)
+            for place in range(start, min(end, row.length)):
+                message = next(found, None)
+                if message is None or message.id != place:
+                    raise apsw.CorruptError(f"message {place} of a log is missing")
                 taken.append(message)
                 total += size(message.body.text)
                 if total >= CHUNK_BYTES:

@@ -138,6 +138,8 @@ class MemoryServicer(
         start = request.start_id
         while start < end:
             messages = self._reading.chunk(log, start, end)
+            if not messages:
+                return  # another log took this one's place, and is shorter
             yield memory_service_pb2.ListMessagesResponse(messages=map(contract.message_to_proto, messages))
             start += len(messages)
 

@@ -60,7 +60,7 @@ appends = st.lists(st.one_of(news, news, news, agains), min_size=1, max_size=9)
 talks = st.lists(news, min_size=9, max_size=24)
 paces = st.sampled_from((0, 1, 2, BRISK, BRISK, BRISK, BRISK))  #: lines built after each message
 limits = st.sampled_from(
-    ((2_400, 1_200), (1_500, 700), (800, 350), (600, 590), (300, 30), (2_000, 100), (9_000, 4_000))
+    ((2_400, 1_200), (1_500, 1_300), (800, 350), (600, 590), (300, 30), (1_200, 900), (2_000, 1_700))
 )
 
 
@@ -113,6 +113,11 @@ class Beside(BesidePlain, RuleBasedStateMachine):
                 self.complete(log, at(nodes, order * number), line[number % 50 :].strip() or "line")
             if views:
                 self.view(log)
+
+    @rule(log=logs, sent=st.lists(talks, min_size=2, max_size=2), line=lines)
+    def talk_with_a_quick_compactor(self, log: str, sent: Sequence[Sequence[Sent]], line: str) -> None:
+        for some in sent:
+            self.talk(log, some, BRISK, 0, line, False)
 
     @rule(log=logs, pick=picks, line=lines)
     def build(self, log: str, pick: int, line: str) -> None:
@@ -232,7 +237,7 @@ ANY = settings(deadline=None, database=None, suppress_health_check=list(HealthCh
 
 def test_whatever_is_done_the_service_stands_as_plain_lists_do():
     """The same steps in every run, so that a failure is the change's and not the dice's."""
-    few = settings(ANY, max_examples=20, stateful_step_count=15, derandomize=True, phases=[Phase.generate])
+    few = settings(ANY, max_examples=25, stateful_step_count=15, derandomize=True, phases=[Phase.generate])
     run_state_machine_as_test(Beside, settings=few)
 
 

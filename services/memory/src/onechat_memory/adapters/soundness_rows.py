@@ -1,0 +1,82 @@
+"""What tells whether a log's rows belong together: the queries behind soundness.py.
+
+Each query looks at the ends of logs, at views, or at a range of one log; deleted logs are passed over.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+
+from onechat_memory.adapters.log_store import LogStore
+from onechat_memory.adapters.tree_store import Which
+from onechat_memory.domain.messages import Message
+from onechat_memory.domain.tree import Node
+
+
+def fault_at_an_end(db: apsw.Connection) -> str | None:
+    """The first log that does not end where its row says, or whose view does not tile it; None for none."""
+    row: tuple[Any, ...] | None = db.execute(
+        "SELECT number FROM logs WHERE deleted = 0 AND length <>"
+        " (SELECT coalesce(max(id), -1) + 1 FROM messages WHERE log = logs.number) LIMIT 1"
+    ).fetchone()
+    if row is not None:
+        return f"log {row[0]} does not end where its row says"
+    trees: list[tuple[Any, ...]] = db.execute(
+        "SELECT number, length FROM logs WHERE shape = 'tree' AND deleted = 0"
+    ).fetchall()
+    for number, messages_kept in trees:
+        for view in Which:
+            if not _tiles(db, number, view, messages_kept):
+                return f"log {number}: the {view.value} view does not tile it"
+    return None
+
+
+def _tiles(db: apsw.Connection, number: int, view: Which, length: int) -> bool:
+    lines = db.execute(
+        "SELECT first, level FROM view_lines WHERE log = ? AND view = ? ORDER BY first", (number, view.value)
+    )
+    end = 0
+    for first, level in lines:
+        node = Node(level, first >> level)
+        if (node.first, first) != (end, end):
+            return False
+        end = node.last + 1
+    return end == length
+
+
+def next_log(db: apsw.Connection, after: int) -> int | None:
+    """The number of the first log past `after` that is not deleted."""
+    row = db.execute("SELECT min(number) FROM logs WHERE number > ? AND deleted = 0", (after,)).fetchone()
+    return None if row is None else row[0]
+
+
+def length(db: apsw.Connection, number: int) -> int | None:
+    """How many messages a log's row counts; None for a log that is gone."""
+    row = db.execute("SELECT length FROM logs WHERE number = ? AND deleted = 0", (number,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def messages(db: apsw.Connection, number: int, start: int, end: int) -> Iterator[tuple[Message, bytes]]:
+    """Messages from `start` up to and without `end`, each with the hash of its whole body."""
+    hashes = db.execute(
+        "SELECT body_hash FROM messages WHERE log = ? AND id >= ? AND id < ? ORDER BY id",
+        (number, start, end),
+    )
+    found = LogStore(db).messages(number, start, end)
+    return ((message, hashed) for message, (hashed,) in zip(found, hashes, strict=True))
+
+
+def leaf_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | None:
+    """Which leaf of these messages neither has a line nor waits for one, or does both; None for none.
+
+    A flat log has no leaves.
+    """
+    row = db.execute(
+        "SELECT m.id FROM messages AS m JOIN logs AS l ON l.number = m.log AND l.shape = 'tree'"
+        " WHERE m.log = ?1 AND m.id >= ?2 AND m.id < ?3 AND 1 <>"
+        " (SELECT count(*) FROM nodes WHERE log = ?1 AND level = 0 AND place = m.id)"
+        " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id) LIMIT 1",
+        (number, start, end),
+    ).fetchone()
+    return None if row is None else f"message {row[0]} has no line and waits for none, or both"
