@@ -226,13 +226,22 @@ async def test_a_damaged_store_gives_no_copy_and_shows_in_health(open_store, sna
         assert files_of(store) == []
 
 
+@pytest.mark.parametrize(
+    ("point", "left", "teas"),
+    [
+        ("frozen", set(), {"x" * 3000}),
+        ("pruning", {"loose.db", "packed.db"}, {"x" * 3000, "late"}),
+        ("packing", {"loose.db", "packed.db"}, {"x" * 3000, "late"}),
+        ("whole", set(), {"x" * 3000, "late"}),
+    ],
+)
 async def test_what_a_process_that_was_killed_left_of_a_copy_is_removed(
-    open_store, snapshots_of, program, tmp_path
+    open_store, snapshots_of, program, tmp_path, point, left, teas
 ):
     path = tmp_path / "kitchen" / "store.db"
-    process = await program("killed_in_a_copy.py", str(path))
+    process = await program("killed_in_a_copy.py", str(path), point)
     await process.wait()
-    left = {one.name for one in (path.parent / "snapshots").rglob("*.db")}
+    found = {one.name for one in (path.parent / "snapshots").rglob("*.db")}
 
     async with open_store() as store, snapshots_of(store) as snapshots:
         after_the_start = (path.parent / "snapshots").exists()
@@ -241,7 +250,7 @@ async def test_what_a_process_that_was_killed_left_of_a_copy_is_removed(
         copy = await copied(snapshots, frozen.snapshot_id)
 
         assert process.returncode == -9
-        assert left == {"loose.db", "packed.db"}
+        assert found == left
         assert not after_the_start
         assert len(copy) > 1_000_000
-        assert set(store.read(_teas)) == {"x" * 3000, "after"}
+        assert set(store.read(_teas)) == teas
