@@ -5,17 +5,62 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.__main__ import BENCHMARKS
+from bench.prompt_cache import PromptCache, prompt_of
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_benchmark_runs_at_a_tiny_size() -> None:
-    """They use the services' own rooms and contracts, so a change of those could break them unseen."""
+@pytest.fixture(scope="module")
+def smoke() -> str:
+    """What all of them print at a tiny size."""
     command = [sys.executable, "-m", "bench", "--smoke"]
-
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
-
     assert ran.returncode == 0, ran.stderr
-    found = re.findall(r"^(\w+): .+\n\n\| what", ran.stdout, re.MULTILINE)
+    return ran.stdout
+
+
+def test_every_benchmark_runs_at_a_tiny_size(smoke: str) -> None:
+    """They use the services' own rooms and contracts, so a change of those could break them unseen."""
+    found = re.findall(r"^(\w+): .+\n\n\| what", smoke, re.MULTILINE)
+
     assert found == list(BENCHMARKS)
+
+
+def test_a_view_that_goes_on_from_its_rows_shares_as_much_as_one_that_stayed_in_memory(smoke: str) -> None:
+    """A view made anew would cost every cached prefix at each start."""
+    stayed = re.findall(r"^\| shared (at \d+ a turn) +\| ([\d.]+) %", smoke, re.MULTILINE)
+    restarted = re.findall(r"^\| the same with restarts, (at \d+ a turn) +\| ([\d.]+) %", smoke, re.MULTILINE)
+
+    assert len(stayed) == 4
+    assert restarted == stayed
+
+
+def test_an_ideal_cache_has_the_longest_beginning_that_any_earlier_prompt_shares() -> None:
+    lines = ["0+2|older", "2+1|x", "3+1|y"]
+    earlier = [
+        prompt_of(lines[:2], first=3, count=1, source="user: y"),
+        prompt_of([], first=0, count=1, source="a"),
+    ]
+    cache = PromptCache()
+    cache.send(earlier, one_goes_ahead=True)
+    read, sent = cache.view.read, cache.view.sent
+
+    cache.send([prompt_of(lines, first=4, count=1, source="user: z")], one_goes_ahead=True)
+
+    assert read == 0  # nothing came before
+    assert cache.view.read - read == len("0+2|older\n2+1|x\n")
+    assert cache.view.sent - sent == len("0+2|older\n2+1|x\n3+1|y\n")
+
+
+@pytest.mark.parametrize("one_goes_ahead", [True, False])
+def test_prompts_that_come_together_find_each_other_only_when_one_goes_ahead(one_goes_ahead: bool) -> None:
+    lines = ["0+2|older", "2+1|x"]
+    prompts = [prompt_of(lines[:seen], first=seen + 1, count=1, source="user: y") for seen in (1, 2)]
+    cache = PromptCache()
+
+    cache.send(prompts, one_goes_ahead=one_goes_ahead)
+
+    assert cache.view.read == (len("0+2|older\n") if one_goes_ahead else 0)
