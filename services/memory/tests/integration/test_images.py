@@ -4,6 +4,7 @@ import asyncio
 import os
 import resource
 import stat
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,6 +15,7 @@ from grpc import StatusCode
 from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.memory.v1 import image_pb2
 from onechat_memory.domain.image_types import SIZE_MAX
+from onechat_memory.images import Images, Piece
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.disk import Disk
@@ -157,6 +159,33 @@ async def test_a_caller_that_goes_away_leaves_nothing(memory, folder):
 
     await until(lambda: files(folder) == {})
     assert rows(memory) == []
+
+
+async def test_a_caller_that_goes_away_while_its_row_is_written_leaves_a_whole_image(memory, folder, clock):
+    """Its file has its place by then: the row must follow, or the place be free for others meanwhile."""
+    images = Images(memory.store, clock)
+    at_work, held = threading.Event(), threading.Event()
+    holder = asyncio.create_task(memory.store.write(lambda db: at_work.set() or held.wait(10)))
+    await asyncio.to_thread(at_work.wait, 10)
+    name = f"{sha256(LARGE).hexdigest()[:16]}.png"
+
+    putting = asyncio.create_task(images.put(pieces_of(LARGE)))
+    await until(lambda: (folder / name).exists())
+    putting.cancel()
+    await asyncio.gather(putting, return_exceptions=True)
+    held.set()
+    await holder
+    await until(lambda: len(rows(memory)) == 1)
+
+    assert putting.cancelled()
+    assert files(folder) == {name: LARGE}
+    assert await memory.get_image(name) == LARGE
+
+
+async def pieces_of(content: bytes) -> AsyncIterator[Piece]:
+    for at in range(0, len(content), PIECE):
+        yield Piece(content[at : at + PIECE])
+    yield Piece(b"", sha256(content).digest())
 
 
 async def until(condition) -> None:
