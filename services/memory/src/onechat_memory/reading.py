@@ -61,24 +61,30 @@ class Reading:
 
         return self._store.read(job)
 
-    def range_end(self, log: LogId, start: int, end: int | None) -> int:
-        """Where a range ends: `end`, or with None the log's length. Raises LogUnknown, RangeInvalid."""
-        length = self._store.read(lambda db: _row(db, log)).length
-        last = length if end is None else end
-        if not 0 <= start <= last <= length:
-            raise RangeInvalid(f"The range from {start} up to {last} is not in the log: {_span(length)}.")
-        return last
+    def range_end(self, log: LogId, start: int, end: int | None) -> tuple[int, int]:
+        """The log's number, and where a range ends: at `end`, or with None at the log's length.
 
-    def chunk(self, log: LogId, start: int, end: int) -> list[Message]:
-        """Some messages from `start` on, before `end`: about CHUNK_BYTES of text, at least one if any.
+        A log keeps its number through a swap, so that a range is of one log. Raises LogUnknown, RangeInvalid.
+        """
+        row = self._store.read(lambda db: _row(db, log))
+        last = row.length if end is None else end
+        if not 0 <= start <= last <= row.length:
+            raise RangeInvalid(f"The range from {start} up to {last} is not in the log: {_span(row.length)}.")
+        return row.number, last
 
-        apsw.CorruptError where a message of the log is not there: no other one comes in its place.
+    def chunk(self, number: int, start: int, end: int) -> list[Message]:
+        """Some messages from `start` on, before `end`: about CHUNK_BYTES of text, at least one.
+
+        Raises LogUnknown for a log that was deleted meanwhile, and apsw.CorruptError where a message of the
+        log is not there: no other one comes in its place.
         """
 
         def job(db: apsw.Connection) -> list[Message]:
-            row, taken, total = _row(db, log), list[Message](), 0
-            found = LogStore(db).messages(row.number, start, end)
-            for place in range(start, min(end, row.length)):
+            if LogStore(db).log_by_number(number) is None:
+                raise LogUnknown
+            taken, total = list[Message](), 0
+            found = LogStore(db).messages(number, start, end)
+            for place in range(start, end):
                 message = next(found, None)
                 if message is None or message.id != place:
                     raise apsw.CorruptError(f"message {place} of a log is missing")

@@ -132,14 +132,11 @@ class MemoryServicer(
     async def ListMessages(
         self, request: memory_service_pb2.ListMessagesRequest, context: Any
     ) -> AsyncIterator[memory_service_pb2.ListMessagesResponse]:
-        log = LogId(request.log_id)
         asked = request.end_id if request.HasField("end_id") else None
-        end = self._reading.range_end(log, request.start_id, asked)
+        number, end = self._reading.range_end(LogId(request.log_id), request.start_id, asked)
         start = request.start_id
         while start < end:
-            messages = self._reading.chunk(log, start, end)
-            if not messages:
-                return  # another log took this one's place, and is shorter
+            messages = self._reading.chunk(number, start, end)
             yield memory_service_pb2.ListMessagesResponse(messages=map(contract.message_to_proto, messages))
             start += len(messages)
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from grpc import StatusCode
 from onechat.memory.v1.log_pb2 import LOG_STATE_KEPT, LOG_STATE_LIVE, ViewLimits
+from onechat.memory.v1.memory_service_pb2 import ListMessagesRequest
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.memory_server import LOG, new_message
@@ -341,6 +342,32 @@ async def test_eight_who_append_during_swaps_lose_nothing_and_write_nothing_twic
                 found[message.key] = log.generation
     assert found == generations
     assert len(found) == 160
+
+
+async def test_a_range_that_is_being_read_goes_on_with_the_log_that_it_began_with(staged):
+    """Else a client would get the beginning of one chat and the end of another."""
+    await staged.append(*["o" * 20_000] * 200)
+    stream = staged.stub.ListMessages(ListMessagesRequest(log_id=LOG), timeout=20)
+    first = await anext(aiter(stream))
+
+    await staged.swap()
+    rest = [message async for answer in stream for message in answer.messages]
+
+    assert [message.id for message in (*first.messages, *rest)] == list(range(202))
+    assert {message.text[0] for message in rest} == {"o"}
+
+
+async def test_a_range_of_a_log_that_is_deleted_meanwhile_ends_with_a_reason(staged):
+    await staged.append(*["o" * 20_000] * 200)
+    await staged.swap()
+    stream = staged.stub.ListMessages(ListMessagesRequest(log_id="kept"), timeout=20)
+    await anext(aiter(stream))
+
+    await staged.delete()
+
+    with pytest.raises(RemoteError, match="LOG_UNKNOWN"):
+        async for _ in stream:
+            pass
 
 
 async def test_a_key_is_known_in_the_log_that_has_it_and_new_in_the_other(staged):
