@@ -132,15 +132,24 @@ async def test_nothing_that_is_asked_for_is_read_as_an_operator(memory, words):
 
 
 async def test_a_thousand_characters_are_searched_for(memory):
-    words = " ".join(f"w{number}*" for number in range(1_000))[:1_000].rstrip("w")
+    words = " ".join(f"w{number}" for number in range(1_000))[:1_000].rstrip("w")
     signs = "".join(random.Random(1).choices(SIGNS, k=1_000))
-    await memory.append(words.replace("*", ""), signs, signs[:-1])
+    await memory.append(words, signs, signs[:-1])
 
     assert await memory.found(words) == [0]
     assert await memory.found(signs) == [1]
 
 
-@pytest.mark.parametrize("words", ["", "  ", "*", '"-"', "x" * 1_001])
+async def test_sixteen_beginnings_are_searched_for_at_once(memory):
+    beginnings = [f"wor{letter}*" for letter in "abcdefghijklmnop"]
+    await memory.append(" ".join(f"{one[:-1]}d" for one in beginnings), "word")
+
+    assert await memory.found(" ".join(beginnings)) == [0]
+
+
+@pytest.mark.parametrize(
+    "words", ["", "  ", "*", '"-"', "x" * 1_001, " ".join(f"wor{letter}*" for letter in "abcdefghijklmnopq")]
+)
 async def test_a_search_without_words_or_with_too_many_is_refused(memory, words):
     await memory.append("word")
 

@@ -39,6 +39,7 @@ LIMIT_MAX: Final = 1 << 40  #: bytes; far above any view
 UTC_ZONE: Final = "UTC"
 UNNAMED: Final = "unnamed"  #: builder of a line that came without one
 WORDS_MAX: Final = 1_000  #: characters that are searched for
+BEGINNINGS_MAX: Final = 16  #: of words; for each, all that begins so is gathered in memory
 FOUND_MAX: Final = 100  #: messages in a page of a search
 FOUND_DEFAULT: Final = 20
 
@@ -178,9 +179,12 @@ def wanted_words(words: str) -> Wanted:
     """What to search for. Raises WordsEmpty."""
     if len(words) > WORDS_MAX:
         raise WordsEmpty(f"Search for at most {WORDS_MAX:,} characters.")
-    if found := wanted(words):
-        return found
-    raise WordsEmpty
+    found = wanted(words)
+    if len(found.beginnings) > BEGINNINGS_MAX:
+        raise WordsEmpty(f'Search for at most {BEGINNINGS_MAX} words that end with "*".')
+    if not found:
+        raise WordsEmpty
+    return found
 
 
 def search_page(size: int) -> int:
