@@ -1,26 +1,18 @@
 """SIGKILL at any point of a write: nothing acknowledged is lost, nothing is there twice, the views go on."""
 
 import asyncio
-import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from onechat.memory.v1.log_pb2 import ViewLimits
-from onechat.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 from onechat_runtime.channels import open_channel
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.tokens import read_token
 
+from tests.fakes.killable_memory import Remote, killable
 from tests.fakes.memory_server import MemoryServer, new_message, remembering
 
-PROGRAM = Path(__file__).parent / "programs" / "killable.py"
 CHAT, COMPACTION = ViewLimits(high_bytes=2_400, low_bytes=1_200), ViewLimits(high_bytes=1_200, low_bytes=600)
 MESSAGES = 24
 BUILT_UP_TO = 12  # messages; the rest of the nodes is built late, so that batches are owed meanwhile
@@ -57,33 +49,6 @@ async def go_through(memory: MemoryServer, start: int) -> None:
         if is_built_at(number):
             await build(memory)
     await memory.view()
-
-
-@contextmanager
-def killable(data: Path, point: str, number: int) -> Iterator[str]:
-    """The service as a process that will kill itself; its address."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("ONECHAT_")}
-    own |= {"ONECHAT_DATA": str(data), "ONECHAT_MEMORY_ADDRESS": "127.0.0.1:0"}
-    command = [sys.executable, str(PROGRAM), point, str(number)]
-    with subprocess.Popen(command, env=own, cwd=data, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            said = []
-            for line in process.stderr:
-                said.append(line)
-                if '"event": "ready"' in line:
-                    yield json.loads(line)["address"]
-                    break
-            assert process.wait(timeout=10) == -signal.SIGKILL, "".join(said)
-        finally:
-            process.kill()
-
-
-class Remote(MemoryServer):
-    """A memory service in another process."""
-
-    def __init__(self, channel: Any) -> None:
-        self.stub = MemoryServiceStub(channel)
 
 
 async def everything(memory: MemoryServer) -> dict[str, Any]:
