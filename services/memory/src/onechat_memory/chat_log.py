@@ -13,9 +13,9 @@ from onechat_memory.adapters.tree_draft import TreeDraft
 from onechat_memory.adapters.tree_store import Built, TreeStore, Which
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.lines import (
+    LINE_MAX,
     PLACEHOLDER_SIZE,
     degraded,
-    is_own_line,
     joined,
     leaf_source,
     shown,
@@ -42,11 +42,6 @@ class Views:
     revision: int
     chat: View
     compaction: View
-
-    @property
-    def each(self) -> tuple[tuple[Which, View], tuple[Which, View]]:
-        """Both, with their names."""
-        return (Which.CHAT, self.chat), (Which.COMPACTION, self.compaction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +70,7 @@ class ChatLog:
         self.more_work = False  #: whether something may have become ready
         self._logs = logs
         self._tree = tree
-        self._draft = TreeDraft(tree)
+        self._draft = TreeDraft(tree, row.length)
         self._views = views
         self._now = now
 
@@ -102,26 +97,30 @@ class ChatLog:
         return placing.answers
 
     def _lengthen(self, placed: Placed) -> None:
+        kind = placed.hashed.message.kind
         for text in placed.texts:
-            node = leaf(self.row.length)
             self.row.length += 1
             if self.row.asked.shape is Shape.TREE:
-                self._grow(node, leaf_source(placed.hashed.message.kind, text))
+                self._grow(self.row.length - 1, leaf_source(kind, text))
 
-    def _grow(self, node: Node, source: str) -> None:
+    def _grow(self, message: int, source: str) -> None:
         """Give a new message its leaf and its line in both views, and fit them."""
-        line_size = PLACEHOLDER_SIZE
-        if is_own_line(source):
-            self._build(Built(node=node, text=source, builder=FREE))
-            line_size = size(source)
+        line_size, draft, views = size(source), self._draft, self._views
+        if line_size <= LINE_MAX:
+            built = Built(node=leaf(message), text=source, builder=FREE)
+            self._keep(built)
+            if message & 1:  # the older half of a pair completes nothing
+                self._follow(built)
         else:
-            self._draft.queue_leaf(node.index)
+            line_size = PLACEHOLDER_SIZE
+            draft.queue_leaf(message)
             self.more_work = True
-        for which, view in self._views.each:
-            # What stands above a new leaf can have been built in this very change only.
-            view.append(line_size, self._draft.size_now)
-            self._draft.add_line(which, node)
-        if any(view.due for _, view in self._views.each):
+        # What stands above a new leaf can have been built in this very change only.
+        views.chat.append(line_size, draft.size_now)
+        views.compaction.append(line_size, draft.size_now)
+        draft.chat.add()
+        draft.compaction.add()
+        if views.chat.due or views.compaction.due:
             self._fit_both()
 
     def fit(self) -> None:
@@ -132,21 +131,17 @@ class ChatLog:
         self._draft.write(self._now)
 
     def _fit_both(self) -> None:
-        merged = self._fit(Which.CHAT, self._views.chat, forced=False)
-        self._fit(Which.COMPACTION, self._views.compaction, forced=merged)
-
-    def _fit(self, which: Which, view: View, *, forced: bool) -> bool:
-        owed = view.owed
-        fitted = view.fit(self._size, forced=forced)
-        for node in fitted.merged:
-            self._draft.merge_lines(which, node)
-        if which is Which.CHAT:
-            self.row.batches += fitted.began
-            self.row.chat_owed = view.owed
-        else:
-            self.row.compaction_owed = view.owed
-        self.changed = self.changed or bool(fitted.merged) or fitted.began or view.owed != owed
-        return bool(fitted.merged)
+        row, views, draft = self.row, self._views, self._draft
+        chat = views.chat.fit(self._size)
+        compaction = views.compaction.fit(self._size, forced=bool(chat.merged))
+        for node in chat.merged:
+            draft.chat.merge(node)
+        for node in compaction.merged:
+            draft.compaction.merge(node)
+        row.batches += chat.began
+        owed = views.chat.owed, views.compaction.owed
+        self.changed |= bool(chat.merged or compaction.merged) or owed != (row.chat_owed, row.compaction_owed)
+        row.chat_owed, row.compaction_owed = owed
 
     def complete(self, node: Node, line: str, builder: str, asked: Asked = NOT_ASKED) -> None:
         """Take `line` for `node`, for the first time or, where that is wished, again.
@@ -208,27 +203,31 @@ class ChatLog:
             raise NodeUnknown(f"The log's tree has no node {node.name} yet: one of its halves has no line.")
 
     def _build_queued(self, built: Built) -> None:
-        """Keep the line of a node that waited for one."""
+        """Keep the line of a node that waited for one, and what follows from it."""
         self._tree.unqueue(built.node)
-        self._build(built)
+        self._keep(built)
+        for one in (built, *self._follow(built)):
+            self._views.chat.note_built(one.node, size(one.text))
+            self._views.compaction.note_built(one.node, size(one.text))
         self._draft.write(self._now)
 
-    def _build(self, built: Built) -> None:
-        """Keep a node's line and what follows from it up the tree."""
-        self._keep(built)
+    def _follow(self, built: Built) -> list[Built]:
+        """Keep what follows from a built node up the tree, and queue what is ready then."""
         follows = ripple(built.node, built.text, self._text)
-        for node, text in follows.free:
-            self._keep(Built(node=node, text=text, builder=FREE))
+        free = [Built(node=node, text=text, builder=FREE) for node, text in follows.free]
+        for one in free:
+            self._keep(one)
         if follows.ready is not None:
             self._draft.queue_merge(follows.ready)
             self.more_work = True
+        return free
 
     def _build_again(self, node: Node, line: str, builder: str) -> None:
         """Give a built node another line. Its parents keep theirs, and no view changes but for its text."""
         self.row.degraded_nodes -= self._tree.rebuilds.replace(node, line, builder, self._now)
         self.changed = True
-        for _, view in self._views.each:
-            view.note_rewritten(node, size(line))
+        self._views.chat.note_rewritten(node, size(line))
+        self._views.compaction.note_rewritten(node, size(line))
 
     def _fail_again(self, node: Node) -> None:
         if not self._tree.rebuilds.has(node):
@@ -243,8 +242,6 @@ class ChatLog:
         self.row.built_leaves += built.node.level == 0
         self.row.degraded_nodes += built.degraded
         self.changed = True
-        for _, view in self._views.each:
-            view.note_built(built.node, size(built.text))
 
     def _text(self, node: Node) -> str | None:
         # A look at the tables for what lies past the end would be half of all looks.

@@ -208,7 +208,7 @@ def _rows(number: int, placed: Placed) -> Iterator[tuple[Any, ...]]:
         yield (
             number,
             placed.first + part - 1,
-            body.kind.value,
+            body.kind,
             text,
             time,
             body.zone,

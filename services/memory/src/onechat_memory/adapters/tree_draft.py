@@ -11,16 +11,57 @@ from onechat_memory.domain.text import size
 from onechat_memory.domain.tree import Node
 
 
+class LinesDraft:
+    """The lines of one view that a change added or merged."""
+
+    def __init__(self, tree: TreeStore, which: Which, length: int) -> None:
+        """`length` is the view's when the change began: no line from there on is in the table."""
+        self._tree = tree
+        self._which = which
+        self._written = self._length = length
+        # By first message: the level that the line has now.
+        self._new: dict[int, int] = {}
+        self._old: dict[int, int | None] = {}  # None for one that merged away
+
+    def add(self) -> None:
+        """The next message got its own line."""
+        self._new[self._length] = 0
+        self._length += 1
+
+    def merge(self, node: Node) -> None:
+        """`node` took the place of its two halves."""
+        older, younger = node.first, node.first + (node.count >> 1)
+        if older >= self._written:
+            self._new[older] = node.level
+        else:
+            self._old[older] = node.level
+        if younger >= self._written:
+            del self._new[younger]
+        else:
+            self._old[younger] = None
+
+    def write(self) -> None:
+        """Put them into the table."""
+        if self._new:
+            self._tree.add_lines(self._which, self._new)
+            self._new = {}
+        if self._old:
+            self._tree.write_lines(self._which, self._old)
+            self._old = {}
+        self._written = self._length
+
+
 class TreeDraft:
     """The changes of one log's tree, queues and views that are not written yet."""
 
-    def __init__(self, tree: TreeStore) -> None:
+    def __init__(self, tree: TreeStore, length: int) -> None:
+        """`length` is the log's when the change began."""
         self._tree = tree
         self._built: dict[Node, Built] = {}
         self._leaves: list[int] = []
         self._merges: list[Node] = []
-        # By first message: the level that the line has now, None for one that merged away.
-        self._lines: dict[Which, dict[int, int | None]] = {which: {} for which in Which}
+        self.chat = LinesDraft(tree, Which.CHAT, length)
+        self.compaction = LinesDraft(tree, Which.COMPACTION, length)
 
     def text(self, node: Node) -> str | None:
         """The text of `node`; None while it is not built."""
@@ -49,16 +90,6 @@ class TreeDraft:
         """Both halves of `node` are built, and it waits for a model."""
         self._merges.append(node)
 
-    def add_line(self, which: Which, node: Node) -> None:
-        """A view got a line at its end."""
-        self._lines[which][node.first] = node.level
-
-    def merge_lines(self, which: Which, node: Node) -> None:
-        """In a view `node` took the place of its two halves."""
-        older, younger = node.halves
-        self._lines[which][older.first] = node.level
-        self._lines[which][younger.first] = None
-
     def write(self, now: datetime) -> None:
         """Put all of it into the tables, built at `now`."""
         if self._built:
@@ -70,7 +101,5 @@ class TreeDraft:
         if self._merges:
             self._tree.queue_merges(self._merges)
             self._merges = []
-        for which, moved in self._lines.items():
-            if moved:
-                self._tree.write_lines(which, moved)
-                self._lines[which] = {}
+        self.chat.write()
+        self.compaction.write()

@@ -160,21 +160,23 @@ class TreeStore:
 
     # Views
 
-    def write_lines(self, which: Which, moved: Mapping[int, int | None]) -> None:
-        """Write a view's lines that are new or have merged: the level of each by its first message.
+    def add_lines(self, which: Which, levels: Mapping[int, int]) -> None:
+        """Write lines that a view got at its end: the level of each by its first message."""
+        self._db.executemany(
+            "INSERT INTO view_lines VALUES (?, ?, ?, ?)",
+            [(self._log, which, first, level) for first, level in levels.items()],
+        )
 
-        None stands for a line that is gone; it need not have been written.
-        """
-        gone = [(self._log, which.value, first) for first, level in moved.items() if level is None]
-        stay = [(self._log, which.value, first, level) for first, level in moved.items() if level is not None]
-        if gone:
-            self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)
-        if stay:
-            self._db.executemany(
-                "INSERT INTO view_lines VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (log, view, first) DO UPDATE SET level = excluded.level",
-                stay,
-            )
+    def write_lines(self, which: Which, levels: Mapping[int, int | None]) -> None:
+        """Write lines anywhere in a view: the level of each by its first message, None for one that is gone."""
+        gone = [(self._log, which, first) for first, level in levels.items() if level is None]
+        stay = [(self._log, which, first, level) for first, level in levels.items() if level is not None]
+        self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)
+        self._db.executemany(
+            "INSERT INTO view_lines VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (log, view, first) DO UPDATE SET level = excluded.level",
+            stay,
+        )
 
     def lines(self, which: Which) -> list[tuple[Node, str | None]]:
         """A view's nodes with their texts, oldest first; None for one that is not built."""

@@ -36,8 +36,18 @@ class Placed:
     """A new message, and where it goes."""
 
     first: MessageId  #: of its first piece
-    texts: tuple[str, ...]  #: its pieces, one for each id
+    texts: list[str]  #: its pieces, one for each id
     hashed: Hashed
+
+    @property
+    def parts(self) -> int:
+        """How many messages it is."""
+        return len(self.texts)
+
+    @property
+    def body_hash(self) -> bytes:
+        """Of the whole body."""
+        return self.hashed.body_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +73,36 @@ def hashed(messages: Sequence[NewMessage]) -> tuple[Hashed, ...]:
 
 def place(appends: Sequence[Sequence[Hashed]], on_disk: Mapping[str, Known], length: int) -> Placing:
     """Place `appends` at the end of a log of `length` messages; `on_disk` tells of every key in it."""
-    known = dict(on_disk)
+    known: dict[str, Known | Placed] = dict(on_disk)
     answers: list[Answer | None] = []
     new: list[Placed] = []
     for append in appends:
-        appended, placed = _place_one(append, known, length)
+        placed: dict[str, Placed] = {}
+        appended = _place_one(append, known, placed, length)
         if appended is None:
             answers.append(None)
             continue
-        for one in placed:
-            length += len(one.texts)
-            known[one.hashed.message.key] = Known(one.first, len(one.texts), one.hashed.body_hash)
-        new += placed
+        length += sum(one.parts for one in placed.values())
+        known |= placed
+        new += placed.values()
         answers.append(Answer(appended, length))
     return Placing(answers=tuple(answers), new=tuple(new))
 
 
 def _place_one(
-    append: Sequence[Hashed], known: Mapping[str, Known], length: int
-) -> tuple[tuple[Appended, ...] | None, list[Placed]]:
-    """What each message of one append became, None when a key has another body, and which are new."""
-    own: dict[str, Known] = {}
-    placed: list[Placed] = []
+    append: Sequence[Hashed], known: Mapping[str, Known | Placed], placed: dict[str, Placed], length: int
+) -> tuple[Appended, ...] | None:
+    """What each message of an append becomes, None where a key has another body; fills `placed` with new ones."""
     appended: list[Appended] = []
     for one in append:
         key = one.message.key
-        found = own.get(key) or known.get(key)
+        found = known.get(key) or placed.get(key)
         if found is None:
-            texts = tuple(pieces(one.message.text))
-            found = own[key] = Known(MessageId(length), len(texts), one.body_hash)
-            placed.append(Placed(found.first, texts, one))
-            length += len(texts)
-            appended.append(Appended(first=found.first, count=found.parts, known=False))
+            new = placed[key] = Placed(MessageId(length), pieces(one.message.text), one)
+            length += new.parts
+            appended.append(Appended(first=new.first, count=new.parts, known=False))
         elif found.body_hash == one.body_hash:
             appended.append(Appended(first=found.first, count=found.parts, known=True))
         else:
-            return None, []
-    return tuple(appended), placed
+            return None
+    return tuple(appended)

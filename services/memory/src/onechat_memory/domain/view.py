@@ -45,7 +45,7 @@ class View:
     Cost: a new line O(log view), a merge O(log view + levels), whatever the log's length.
     """
 
-    __slots__ = ("_levels", "_pairs", "_sizes", "length", "limits", "owed", "size")
+    __slots__ = ("_levels", "_pairs", "_sizes", "_waiting", "length", "limits", "owed", "size")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -59,6 +59,7 @@ class View:
         # Per level a heap of the parents' indices whose two halves are lines here and which are built. Such a
         # pair leaves only by merging, and within a level the oldest is always the most due.
         self._pairs: list[list[int]] = []
+        self._waiting = 0  # pairs in all heaps
 
     @classmethod
     def restore(
@@ -100,7 +101,8 @@ class View:
         self._sizes[first] = size
         self.size += size
         self.length = first + 1
-        self._pair_up(first, 0, size_of)
+        if first & 1:
+            self._pair_up(first, 0, size_of)
 
     def note_built(self, node: Node, size: int) -> None:
         """`node` has been built, with `size` bytes: a line here has its text now, or two lines can merge."""
@@ -126,11 +128,10 @@ class View:
             return _NOTHING_DUE
         self.owed = True
         merged: list[Node] = []
-        while self.size > self.limits.low:
+        while self._waiting and self.size > self.limits.low:
             node = self.merge_most_due(size_of)
-            if node is None:
-                break
-            merged.append(node)
+            if node is not None:
+                merged.append(node)
         self.owed = self.size > self.limits.low
         return Fitted(merged=tuple(merged), began=began)
 
@@ -152,6 +153,7 @@ class View:
                 best, best_due, best_last = level, due, last
         if not best:
             return None
+        self._waiting -= 1
         parent = Node(best, heappop(self._pairs[best - 1]))
         self._replace_halves(parent, size_of)
         return parent
@@ -179,3 +181,4 @@ class View:
         while len(self._pairs) < level:
             self._pairs.append([])
         heappush(self._pairs[level - 1], index)
+        self._waiting += 1
