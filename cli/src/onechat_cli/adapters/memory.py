@@ -101,9 +101,12 @@ class MemoryClient:
         """The messages from `start` on, before `end`, oldest first, as they come."""
         request = memory_service_pb2.ListMessagesRequest(log_id=log, start_id=start, end_id=end)
         call: Any = self._stub.ListMessages(request, timeout=NO_DEADLINE)
-        async for answer in call:
-            for message in answer.messages:
-                yield _message(message)
+        try:
+            async for answer in call:
+                for message in answer.messages:
+                    yield _message(message)
+        finally:
+            call.cancel()  # whoever has read enough leaves no stream behind
 
     async def figures(self, log: str) -> Figures:
         """How far a log is."""
