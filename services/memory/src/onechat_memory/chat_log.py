@@ -18,12 +18,11 @@ from onechat_memory.domain.lines import (
     degraded,
     joined,
     leaf_source,
-    shown,
-    shown_view,
 )
 from onechat_memory.domain.messages import Appended, NewMessage, Shape
 from onechat_memory.domain.placing import Answer, Hashed, Placed, hashed, place
 from onechat_memory.domain.ready import TRIES, ripple
+from onechat_memory.domain.shown import ShownLines, ShownView
 from onechat_memory.domain.text import size
 from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import View
@@ -42,23 +41,8 @@ class Views:
     revision: int
     chat: View
     compaction: View
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownView:
-    """The chat's view as a prompt holds it."""
-
-    text: str
-    length: int  #: messages that it tiles
-    generation: int
-    lines: int
-    unbuilt: int  #: lines that show as not summarized yet
-    size: int  #: UTF-8 bytes of the lines' texts
-
-    @property
-    def whole(self) -> bool:
-        """Whether every line is built."""
-        return self.unbuilt == 0
+    shown: ShownLines | None = None  #: the chat's lines with their texts, once somebody has asked for them
+    given: ShownView | None = None  #: what was shown last; other threads may read it, and then its revision
 
 
 class ChatLog:
@@ -105,9 +89,9 @@ class ChatLog:
 
     def _grow(self, message: int, source: str) -> None:
         """Give a new message its leaf and its line in both views, and fit them."""
-        line_size, draft, views = size(source), self._draft, self._views
-        if line_size <= LINE_MAX:
-            built = Built(node=leaf(message), text=source, builder=FREE)
+        node, line_size, draft, views = leaf(message), size(source), self._draft, self._views
+        if fits := line_size <= LINE_MAX:
+            built = Built(node=node, text=source, builder=FREE)
             self._keep(built)
             if message & 1:  # the older half of a pair completes nothing
                 self._follow(built)
@@ -120,6 +104,8 @@ class ChatLog:
         views.compaction.append(line_size, draft.size_now)
         draft.chat.add()
         draft.compaction.add()
+        if views.shown is not None:
+            views.shown.put(node, source if fits else None)
         if views.chat.due or views.compaction.due:
             self._fit_both()
 
@@ -136,6 +122,9 @@ class ChatLog:
         compaction = views.compaction.fit(self._size, forced=bool(chat.merged))
         for node in chat.merged:
             draft.chat.merge(node)
+            if views.shown is not None:
+                views.shown.drop_younger(node)
+                self._show_line(node)
         for node in compaction.merged:
             draft.compaction.merge(node)
         row.batches += chat.began
@@ -179,17 +168,28 @@ class ChatLog:
         if self._tree.size(node) is None or self._tree.rebuilds.has(node):
             self._tree.costs.give_back(node, asked)
 
+    def save(self) -> None:
+        """Write what moved in the log's row, if anything did."""
+        if self.changed:
+            self._logs.save(self.row)
+            self.changed = False
+
     def show(self) -> ShownView:
-        """The chat's view as it stands."""
-        lines = self._tree.lines(Which.CHAT)
-        return ShownView(
-            text=shown_view(shown(node, text) for node, text in lines),
-            length=self.row.length,
-            generation=self.row.generation,
-            lines=len(lines),
-            unbuilt=sum(text is None for _, text in lines),
-            size=self._views.chat.size,
+        """The chat's view as it stands, saved."""
+        self.save()
+        row, views = self.row, self._views
+        if views.shown is None:
+            views.shown = ShownLines(self._tree.lines(Which.CHAT))
+        views.given = ShownView(
+            text=views.shown.text,
+            length=row.length,
+            generation=row.generation,
+            revision=row.revision,
+            lines=len(views.shown),
+            unbuilt=views.shown.unbuilt,
+            size=views.chat.size,
         )
+        return views.given
 
     def _must_be_unbuilt(self, node: Node) -> None:
         """Raise NodeUnknown or NodeBuilt unless a line for `node` can be taken now."""
@@ -209,6 +209,7 @@ class ChatLog:
         for one in (built, *self._follow(built)):
             self._views.chat.note_built(one.node, size(one.text))
             self._views.compaction.note_built(one.node, size(one.text))
+        self._show_line(built.node)
         self._draft.write(self._now)
 
     def _follow(self, built: Built) -> list[Built]:
@@ -228,6 +229,7 @@ class ChatLog:
         self.changed = True
         self._views.chat.note_rewritten(node, size(line))
         self._views.compaction.note_rewritten(node, size(line))
+        self._show_line(node)
 
     def _fail_again(self, node: Node) -> None:
         if not self._tree.rebuilds.has(node):
@@ -242,6 +244,11 @@ class ChatLog:
         self.row.built_leaves += built.node.level == 0
         self.row.degraded_nodes += built.degraded
         self.changed = True
+
+    def _show_line(self, node: Node) -> None:
+        """`node` has a text, and if it is a line of the chat's view, that is shown now."""
+        if self._views.shown is not None and node in self._views.chat:
+            self._views.shown.put(node, self._draft.text(node))
 
     def _text(self, node: Node) -> str | None:
         # A look at the tables for what lies past the end would be half of all looks.

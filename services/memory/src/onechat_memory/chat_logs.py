@@ -20,12 +20,13 @@ from onechat_runtime.store import Store
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import APPENDED, WORK, Bells, whole
-from onechat_memory.chat_log import KEY_REUSED, ChatLog, ShownView, Views
+from onechat_memory.chat_log import KEY_REUSED, ChatLog, Views
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Log, NewLog, NewMessage, Shape, State
 from onechat_memory.domain.placing import hashed
+from onechat_memory.domain.shown import ShownView
 from onechat_memory.domain.tree import Node
 from onechat_memory.errors import KeyReused, LogExists, LogNotLive, LogUnknown, NodeUnknown
 from onechat_memory.joined_appends import AppendedAll, JoinedAppends, WaitingAppend
@@ -48,7 +49,7 @@ class ChatLogs:
         self._clock = clock
         self._bells = bells
         self._joining: dict[LogId, JoinedAppends] = {}  # the last of each log, until they are answered
-        self._views: dict[int, Views] = {}  # by the log's number; only the writing thread touches it
+        self._views: dict[int, Views] = {}  # by the log's number; only the writing thread changes it
 
     async def load(self) -> int:
         """Take the saved views of all trees into memory; how many logs that are. Nothing is fitted."""
@@ -129,6 +130,17 @@ class ChatLogs:
             self._append_joined(log, JoinedAppends([append]))
         except RuntimeError as error:  # the store was closed meanwhile
             append.answered(error)
+
+    def given_view(self, row: LogRow) -> ShownView | None:
+        """The chat's view as it was given last, if nothing of the log has changed since; `row` is committed.
+
+        It was fitted then, and a second fit of the same view finds nothing to do. One that was given to a
+        change that was undone has a revision that no row has, until that change's views are dropped.
+        """
+        views = self._views.get(row.number)
+        given = None if views is None else views.given
+        same = given is not None and (given.revision, given.generation) == (row.revision, row.generation)
+        return given if same else None
 
     async def fitted_view(self, log: LogId) -> ShownView:
         """The chat's view, fitted. Raises LogUnknown, LogIsFlat, StoreFull."""
@@ -227,8 +239,7 @@ class ChatLogs:
         chat = ChatLog(row, logs, tree, views, now)
         try:
             result = work(chat)
-            if chat.changed:
-                logs.save(row)
+            chat.save()
         except BaseException:
             # They may hold half of what is undone now.
             self._views.pop(row.number, None)

@@ -12,11 +12,11 @@ from onechat_runtime.store import Store
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import Bells, whole
-from onechat_memory.chat_log import ShownView
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.lines import PLACEHOLDER_SIZE, shown, shown_view
 from onechat_memory.domain.messages import Shape, State
+from onechat_memory.domain.shown import ShownView
 from onechat_memory.domain.text import size
 from onechat_memory.errors import LogIsFlat, LogUnknown
 
@@ -40,25 +40,26 @@ class WaitedViews:
         end = self._clock.monotonic() + wait_s
         while True:
             with self._bells.listening(whole(log)) as bell:
-                unbuilt_leaves, stood = self._store.read(partial(_look, log))
-                if stood is not None:
-                    return stood
-                if unbuilt_leaves:
-                    await bell.rung(end - self._clock.monotonic())
+                row, stood = self._store.read(partial(_look, log))
+                left_s = end - self._clock.monotonic()
+                if row.unbuilt_leaves and left_s > 0 and stood is None:
+                    await bell.rung(left_s)
+                elif (given := stood or self._logs.given_view(row)) is not None:
+                    return given
             shown = await self._logs.fitted_view(log)
             # An append can have come between the bell and the fit.
             if shown.whole or self._clock.monotonic() >= end:
                 return shown
 
 
-def _look(log: LogId, db: apsw.Connection) -> tuple[int, ShownView | None]:
-    """How many leaves of `log` are not built, and its view if it was set aside."""
+def _look(log: LogId, db: apsw.Connection) -> tuple[LogRow, ShownView | None]:
+    """The row of `log`, and its view if it was set aside."""
     row = LogStore(db).log(log)
     if row is None:
         raise LogUnknown
     if row.asked.shape is Shape.FLAT:
         raise LogIsFlat
-    return row.unbuilt_leaves, _as_it_stood(row, db) if row.asked.state is State.KEPT else None
+    return row, _as_it_stood(row, db) if row.asked.state is State.KEPT else None
 
 
 def _as_it_stood(row: LogRow, db: apsw.Connection) -> ShownView:
@@ -67,6 +68,7 @@ def _as_it_stood(row: LogRow, db: apsw.Connection) -> ShownView:
         text=shown_view(shown(node, text) for node, text in lines),
         length=row.length,
         generation=row.generation,
+        revision=row.revision,
         lines=len(lines),
         unbuilt=sum(text is None for _, text in lines),
         size=sum(PLACEHOLDER_SIZE if text is None else size(text) for _, text in lines),

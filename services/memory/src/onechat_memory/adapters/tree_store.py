@@ -168,7 +168,7 @@ class TreeStore:
         )
 
     def write_lines(self, which: Which, levels: Mapping[int, int | None]) -> None:
-        """Write lines anywhere in a view: the level of each by its first message, None for one that is gone."""
+        """Write lines of a view wherever they are: levels by first messages, None for a line that is gone."""
         gone = [(self._log, which, first) for first, level in levels.items() if level is None]
         stay = [(self._log, which, first, level) for first, level in levels.items() if level is not None]
         self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)

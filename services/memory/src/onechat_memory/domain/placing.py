@@ -92,7 +92,7 @@ def place(appends: Sequence[Sequence[Hashed]], on_disk: Mapping[str, Known], len
 def _place_one(
     append: Sequence[Hashed], known: Mapping[str, Known | Placed], placed: dict[str, Placed], length: int
 ) -> tuple[Appended, ...] | None:
-    """What each message of an append becomes, None where a key has another body; fills `placed` with new ones."""
+    """What each message of an append becomes, None where a key has another body; new ones go to `placed`."""
     appended: list[Appended] = []
     for one in append:
         key = one.message.key
