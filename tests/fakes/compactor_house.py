@@ -133,8 +133,12 @@ async def compacting(
     *,
     logs: Sequence[str] = ("one", "two"),
     clock: Clock | None = None,
+    through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
 ) -> AsyncIterator[CompactorHouse]:
-    """A compactor for `logs`, which are made where they are not there; it ends with the block."""
+    """A compactor for `logs`, which are made where they are not there; it ends with the block.
+
+    It reaches the memory `through` a client.
+    """
     settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
     for log in logs:
         await memory.create(log)
@@ -148,7 +152,7 @@ async def compacting(
         root = await open_root(store, clock, settings.agents_folder, settings.name)
         client = ModelClient(Endpoint.of(url=scripted.base_url, api_key=None))
         await client.warm_up()
-        reader = MemoryClient(memory.loopback.channel("agent"), ZONE)
+        reader = through(MemoryClient(memory.loopback.channel("agent"), ZONE))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         seat = root_seat(settings, root, at_hand, reader, clock, ZONE, board)
         house = CompactorHouse(memory, scripted, CountedModel(client))

@@ -1,9 +1,11 @@
 """Lines built side by side: what goes ahead, what waits, what a slow or a failing one does to the others."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from onechat_agent.adapters.memory import Asked, Lease, MemoryClient, Piece
 
 from tests.fakes.clock import ManualClock
 from tests.fakes.compactor_house import compacting
@@ -55,6 +57,29 @@ def slow(stall: Gate, *, events: int = STARTED, gate: Gate | None = None, contai
         purpose=COMPACTION,
         contains=contains,
     )
+
+
+class SlowToHear(MemoryClient):
+    """A way to the memory on which a give-back is answered after the piece was handed out again."""
+
+    def __init__(self, inner: MemoryClient) -> None:
+        self._inner = inner
+        self._given_back = False
+        self._out_again = asyncio.Event()
+
+    async def lease(self, holder: str, pieces: int, wait_s: float) -> Lease:
+        lease = await self._inner.lease(holder, pieces, wait_s)
+        if self._given_back:
+            self._out_again.set()
+        return lease
+
+    async def complete(self, lease: Lease, piece: Piece, line: str, builder: str, asked: Asked) -> None:
+        await self._inner.complete(lease, piece, line, builder, asked)
+
+    async def fail(self, lease: Lease, piece: Piece, asked: Asked, *, content: bool) -> None:
+        await self._inner.fail(lease, piece, asked, content=content)
+        self._given_back = True
+        await self._out_again.wait()
 
 
 async def test_one_call_goes_ahead_in_a_cold_prefix_and_seven_follow_its_first_words(
@@ -172,6 +197,17 @@ async def test_an_outage_that_the_first_call_meets_is_asked_about_by_no_other(
         clock.advance(10)
         await house.unbuilt("one")
         assert (await still_memory.stats("one")).degraded_nodes == 0
+
+
+async def test_a_piece_that_is_out_again_before_its_give_back_is_answered_is_not_lost(
+    tmp_path: Path, still_memory: MemoryServer, model: ScriptedModel, clock: ManualClock
+) -> None:
+    model.fail(server_error(), purpose=COMPACTION)
+    async with compacting(tmp_path, still_memory, model, clock=clock, through=SlowToHear) as house:
+        await house.remember("one")
+        await clock.until_sleeping()
+        clock.advance(10)
+        await house.unbuilt("one")
 
 
 async def test_an_outage_that_meets_some_pauses_once_and_keeps_what_the_others_get(
