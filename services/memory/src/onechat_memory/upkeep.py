@@ -5,7 +5,6 @@ care at a swap; whoever waits for its id is told here. What follows a deletion: 
 built again: compactions.py, chat_log.py.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -101,13 +100,11 @@ class Upkeep:
         await self._once(asked, job)
 
     async def _once(self, asked: Asked, job: Callable[[apsw.Connection], bytes]) -> bytes:
-        """What `job` gives, or gave when this request came first. It goes on when the caller is cancelled."""
+        """What `job` gives, or gave when this request came first."""
         now = self._clock.now()
-        return await asyncio.shield(
-            self._store.write(
-                lambda db: once(
-                    db, request_id=asked.request_id, body=asked.body, now=now, answer=partial(job, db)
-                )
+        return await self._store.write(
+            lambda db: once(
+                db, request_id=asked.request_id, body=asked.body, now=now, answer=partial(job, db)
             )
         )
 

@@ -9,7 +9,7 @@ from onechat.memory.v1.memory_service_pb2 import GetMessageTimeRequest, ListLogs
 
 from tests.fakes.memory_server import MemoryServer
 
-TABLES = ("messages", "nodes", "unbuilt_leaves", "ready_merges", "failures", "view_lines")
+TABLES = ("messages", "nodes", "unbuilt_leaves", "ready_merges", "failures", "view_lines", "rebuilds")
 
 
 async def every_call(memory: MemoryServer) -> None:
@@ -26,6 +26,22 @@ async def every_call(memory: MemoryServer) -> None:
     await memory.messages(log="new")
     await memory.call("GetMessageTime", GetMessageTimeRequest(log_id="new", id=3))
     await memory.call("ListLogs", ListLogsRequest())
+    await change_whole_logs(memory)
+
+
+async def change_whole_logs(memory: MemoryServer) -> None:
+    """Rebuild, swap and delete, until the last row of the deleted log is gone."""
+    await memory.append("y" * 600, log="new")
+    await memory.complete("10+1", "z" * 300, log="new", builder="demo")
+    await memory.rebuild(log="new", degraded=True, demo=True)
+    await memory.build_all()
+    await memory.create("staged", state="LOG_STATE_STAGED")
+    await memory.swap(log="new", request_id="swap")
+    await memory.view("kept")
+    await memory.delete(request_id="delete")
+    count = "SELECT count(*) FROM logs WHERE deleted = 1"
+    while await memory.store.write(lambda db: db.execute(count).get):
+        pass
 
 
 async def test_no_call_reads_a_table_through(memory: MemoryServer):
@@ -61,6 +77,8 @@ async def test_no_call_reads_a_table_through(memory: MemoryServer):
     ]
     assert len(plans) > 30
     assert scans == []
+    (marking,) = [steps for sql, steps in plans.items() if sql.startswith("INSERT INTO rebuilds")]
+    assert any("nodes_poorly_built" in step for step in marking), "it reads all nodes of a log"
 
 
 async def test_a_view_is_loaded_from_its_own_rows_alone(open_memory):

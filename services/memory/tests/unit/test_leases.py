@@ -82,3 +82,32 @@ def test_the_next_change_is_the_first_lease_or_rest_to_end(leases: Leases):
 
     leases.give_back(LOG, leaf(1), first.id, 20.0, rest=True)
     assert leases.next_change(20.0) == REST_S
+
+
+def test_what_was_out_or_resting_of_a_log_is_forgotten_when_another_takes_its_place(leases: Leases):
+    """A swap gives the id another edition; nothing of the old one may free or hold up a piece."""
+    first, second = leases.lease(LOG, [leaf(1), leaf(2)], 0.0)
+    leases.give_back(LOG, leaf(1), first.id, 1.0, rest=True)
+
+    leases.forget(LOG)
+
+    assert leases.unavailable(LOG, 1.0) == frozenset()
+    assert leases.room(LOG, 1.0) == OUT_MAX
+    assert leases.next_change(1.0) is None
+    assert not leases.give_back(LOG, leaf(2), second.id, 1.0, rest=True)
+
+
+def test_generations_of_one_log_do_not_count_together(leases: Leases):
+    (lease,) = leases.lease(LOG, [leaf(1)], 0.0)
+    later = Edition(LOG.number, LOG.generation + 1)
+
+    assert leases.room(later, 1.0) == OUT_MAX
+    assert not leases.give_back(later, leaf(1), lease.id, 1.0, rest=True)
+
+
+def test_what_is_out_does_not_hold_what_rests(leases: Leases):
+    first, _ = leases.lease(LOG, [leaf(1), leaf(2)], 0.0)
+    leases.give_back(LOG, leaf(1), first.id, 1.0, rest=True)
+
+    assert leases.out(LOG, 1.0) == {leaf(2)}
+    assert leases.out(LOG, LEASE_S) == frozenset()

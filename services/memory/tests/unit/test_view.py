@@ -198,6 +198,30 @@ def test_a_leaf_that_is_built_takes_its_own_size():
     assert len(view) == 2
 
 
+def test_a_line_that_is_written_again_has_its_new_size_and_merges_nothing():
+    view = View(Limits(high=100, low=50))
+    for _ in range(2):
+        view.append(40, lambda node: 60)
+
+    view.note_rewritten(Node(0, 1), 70)
+
+    assert (view.size, len(view)) == (110, 2)
+    assert view.fit(lambda node: 60).merged == (Node(1, 0),)
+    assert view.size == 60
+
+
+def test_a_pair_whose_merged_line_is_written_again_merges_once():
+    """It can merge already; noted twice, the second merge would find no halves."""
+    view = View(Limits(high=100, low=50))
+    for _ in range(4):
+        view.append(30, lambda node: 20)
+
+    view.note_rewritten(Node(1, 0), 25)
+
+    assert (view.size, len(view)) == (120, 4)
+    assert view.fit(lambda node: 25).merged == (Node(1, 0), Node(1, 1))
+
+
 def test_a_restored_view_goes_on_like_the_live_one():
     case = VECTORS[1]
     tree = GrownTree(case["sizes"], case["delay"])
