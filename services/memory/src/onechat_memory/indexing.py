@@ -37,15 +37,13 @@ class Indexing:
 
         Raises StoreFull.
         """
+        progress = await self._store.write(lambda db: SearchStore(db).take_in(number))
+        # A little after each step, so that a long fill leaves few places to look in.
+        await self._merge()
+        return progress
 
-        def job(db: apsw.Connection) -> Progress | None:
-            index = SearchStore(db)
-            progress = index.take_in(number)
-            # A little with each step, so that a long fill leaves few places to look in.
-            index.merge()
-            return progress
-
-        return await self._store.write(job)
+    async def _merge(self) -> bool:
+        return await self._store.write(lambda db: SearchStore(db).merge())
 
     async def run(self) -> None:
         """Fill the index whenever the writer is idle, until cancelled. Nothing wakes when all is in it."""
@@ -74,7 +72,7 @@ class Indexing:
         """A step of the log whose turn it is, or of merging that is due; whether there was anything to do."""
         number = self._store.read(lambda db: SearchStore(db).behind(self._last))
         if number is None:
-            return await self._store.write(lambda db: SearchStore(db).merge())
+            return await self._merge()
         self._last = number
         await self.step(number)
         return True

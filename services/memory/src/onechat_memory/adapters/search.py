@@ -12,8 +12,8 @@ import apsw
 from onechat_memory.domain.text import size
 from onechat_memory.domain.words import Wanted, words_in
 
-STEP_MESSAGES: Final = 32  #: that one step takes in
-STEP_BYTES: Final = 16_384  #: of text, after which it takes no more
+STEP_MESSAGES: Final = 16  #: that one step takes in
+STEP_BYTES: Final = 8_192  #: of text, after which it takes no more
 STEP_PAGES: Final = 32  #: of the index, that one step merges at the most
 _ID_BITS: Final = 40  # of a row's id; the log's number stands above them
 
