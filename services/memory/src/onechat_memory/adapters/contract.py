@@ -5,7 +5,7 @@ What can be judged from a request alone is refused here, with the place of what 
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -44,6 +44,8 @@ FOUND_MAX: Final = 100  #: messages in a page of a search
 FOUND_DEFAULT: Final = 20
 
 _MESSAGE_ID: Final = re.compile(r"[0-9]{1,12}")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOS: Final = 1_000_000_000
 _LOG_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHAPES: Final = {log_pb2.LOG_SHAPE_TREE: Shape.TREE, log_pb2.LOG_SHAPE_FLAT: Shape.FLAT}
 _STATES: Final = {
@@ -105,35 +107,42 @@ def new_messages(messages: Sequence[message_pb2.NewMessage]) -> list[NewMessage]
     """The messages to append. Raises TooManyMessages, MessageInvalid."""
     if not 1 <= len(messages) <= MESSAGES_MAX:
         raise TooManyMessages
-    return [_new_message(message, f"Message {place}") for place, message in enumerate(messages)]
+    return [_new_message(message, place) for place, message in enumerate(messages)]
 
 
-def _new_message(message: message_pb2.NewMessage, place: str) -> NewMessage:
-    kind = _KINDS.get(message.kind)
-    if kind is None or not message.text or not message.HasField("time"):
-        missing = "kind" if kind is None else "time" if message.text else "text"
-        raise MessageInvalid(f"{place} has no {missing}: it needs text, kind, key and time.")
-    if not 0 < len(message.key) <= NAME_MAX or not message.key.isascii():
-        raise MessageInvalid(f"{place}: a key is 1 to {NAME_MAX} ASCII characters.")
-    names = (message.source, message.turn, message.call, *message.images)
-    if max(map(len, names)) > NAME_MAX or not all(message.images) or message.step < 0:
+def _new_message(message: message_pb2.NewMessage, place: int) -> NewMessage:
+    # Each field is read once: every look at it makes a new string.
+    kind, key, text, zone = _KINDS.get(message.kind), message.key, message.text, message.zone
+    source, turn, call, images, step = (
+        message.source,
+        message.turn,
+        message.call,
+        message.images,
+        message.step,
+    )
+    if kind is None or not text or not message.HasField("time"):
+        missing = "kind" if kind is None else "time" if text else "text"
+        raise MessageInvalid(f"Message {place} has no {missing}: it needs text, kind, key and time.")
+    if not 0 < len(key) <= NAME_MAX or not key.isascii():
+        raise MessageInvalid(f"Message {place}: a key is 1 to {NAME_MAX} ASCII characters.")
+    if max(map(len, (source, turn, call, *images))) > NAME_MAX or not all(images) or step < 0:
         raise MessageInvalid(
-            f"{place}: source, turn, call and an image's name have at most {NAME_MAX} characters, no image's"
-            " name is empty, and the step is not below 0."
+            f"Message {place}: source, turn, call and an image's name have at most {NAME_MAX} characters, no"
+            " image's name is empty, and the step is not below 0."
         )
-    if message.zone and not _is_zone(message.zone):
-        raise MessageInvalid(f"{place}: its zone is not an IANA name, such as Europe/Rome.")
+    if zone and not _is_zone(zone):
+        raise MessageInvalid(f"Message {place}: its zone is not an IANA name, such as Europe/Rome.")
     return NewMessage(
-        key=message.key,
+        key=key,
         kind=kind,
-        text=fit_unicode(message.text),
+        text=fit_unicode(text),
         time=_instant(message.time, place),
-        zone=message.zone or UTC_ZONE,
-        source=fit_unicode(message.source),
-        turn=fit_unicode(message.turn),
-        step=message.step,
-        call=fit_unicode(message.call),
-        images=tuple(map(fit_unicode, message.images)),
+        zone=zone or UTC_ZONE,
+        source=fit_unicode(source),
+        turn=fit_unicode(turn),
+        step=step,
+        call=fit_unicode(call),
+        images=tuple(map(fit_unicode, images)),
     )
 
 
@@ -146,11 +155,15 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-def _instant(time: Timestamp, place: str) -> datetime:
+def _instant(time: Timestamp, place: int) -> datetime:
+    seconds, nanos = time.seconds, time.nanos
     try:
-        return time.ToDatetime(UTC)
-    except (ValueError, OverflowError):
-        raise MessageInvalid(f"{place}: its time is outside the years 1 to 9999.") from None
+        if 0 <= nanos < _NANOS:
+            # As ToDatetime does, at a quarter of its cost.
+            return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
+    except OverflowError:
+        pass
+    raise MessageInvalid(f"Message {place}: its time is outside the years 1 to 9999.")
 
 
 def wait_s(wait: Duration) -> float:

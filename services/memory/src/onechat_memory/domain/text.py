@@ -19,6 +19,8 @@ def fit_unicode(text: str) -> str:
 
     Models and chats do send them; one such message could never be stored, sent or summarized.
     """
+    if text.isascii() and "\x00" not in text:  # most are, and this is a fifth of the search
+        return text
     if not _UNFIT.search(text):
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
