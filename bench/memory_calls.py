@@ -13,6 +13,7 @@ from typing import Any, Final
 import grpc.aio
 from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc
 
+from bench.append import append_call
 from bench.baselines import Call, empty_call, time_of
 from bench.figures import Figure, milliseconds, ratio
 from bench.made_log import LOG, data_with
@@ -24,8 +25,9 @@ TITLE: Final = "Zoom and view"
 ABOUT: Final = (
     "p50 of a round's calls, one after the other, each kind in turn. A zoom is of a node drawn from all "
     "levels alike and from anywhere in its level, so it gives two lines, or a message whole. A view is the "
-    "chat's whole, every line of it built. The baseline is an empty call (GetInfo) to the same process. "
-    "A zoom is to take the same on both logs; a tenth is left for noise."
+    "chat's whole, every line of it built; each is asked for after another message was appended, as by a "
+    "turn, and once more with nothing new. The baseline is an empty call (GetInfo) to the same process. A "
+    "zoom is to take the same on both logs; a tenth is left for noise."
 )
 ZOOM_AT_MOST: Final = 1.5  # × an empty call
 VIEW_AT_MOST: Final = 1.6  # × an empty call
@@ -38,7 +40,8 @@ class _Calls:
 
     empty_s: float
     zoom_s: float
-    view_s: float
+    view_s: float  #: after an append
+    again_s: float  #: nothing new since the one before
 
 
 async def measure(scale: Scale) -> list[Figure]:
@@ -60,13 +63,15 @@ def _figures(rounds: Sequence[Mapping[int, _Calls]], few: int, many: int) -> lis
     rows: list[Figure] = []
     for length in (few, many):
         calls = [one[length] for one in rounds]
-        empty, zooms, views = ([getattr(one, what) for one in calls] for what in _Calls.__slots__)
+        empty, zooms, views, again = ([getattr(one, what) for one in calls] for what in _Calls.__slots__)
         rows += [
             milliseconds(f"baseline: an empty call, {length:,} messages", empty),
             milliseconds(f"zoom at {length:,}", zooms),
             ratio("the same, of the empty call", zooms, empty, at_most=ZOOM_AT_MOST),
-            milliseconds(f"view at {length:,}", views),
+            milliseconds(f"view at {length:,}, a message more", views),
             ratio("the same, of the empty call", views, empty, at_most=VIEW_AT_MOST),
+            milliseconds(f"view at {length:,}, nothing new", again),
+            ratio("the same, of the empty call", again, empty, at_most=VIEW_AT_MOST),
         ]
     zooms_many, zooms_few = ([one[length].zoom_s for one in rounds] for length in (many, few))
     return [
@@ -77,10 +82,15 @@ def _figures(rounds: Sequence[Mapping[int, _Calls]], few: int, many: int) -> lis
 
 async def _round(channel: grpc.aio.Channel, length: int, calls: int, number: int) -> _Calls:
     empty, zoom, view = empty_call(channel), zoom_call(channel, length, number), view_call(channel)
-    await view()  # the first one after a start, and after what other rounds did
-    times = [[await time_of(call) for call in (empty, zoom, view)] for _ in range(calls)]
-    empty_s, zoom_s, view_s = map(statistics.median, zip(*times, strict=True))
-    return _Calls(empty_s=empty_s, zoom_s=zoom_s, view_s=view_s)
+    append = append_call(channel, 1)
+    await view()  # the first one after a start
+    times: list[list[float]] = []
+    for _ in range(calls):
+        some = [await time_of(empty), await time_of(zoom)]
+        await append()
+        times.append([*some, await time_of(view), await time_of(view)])
+    empty_s, zoom_s, view_s, again_s = map(statistics.median, zip(*times, strict=True))
+    return _Calls(empty_s=empty_s, zoom_s=zoom_s, view_s=view_s, again_s=again_s)
 
 
 def zoom_call(channel: grpc.aio.Channel, length: int, number: int) -> Call:
