@@ -10,7 +10,7 @@ from onechat_runtime.errors import StoreFull
 from onechat_runtime.store import Store
 
 from onechat_memory.adapters.upkeep_store import UpkeepStore
-from onechat_memory.bells import REMOVAL, Bells
+from onechat_memory.bells import APPENDED, REMOVAL, Bells
 
 REST_S = 60.0  #: until the next try after the store could not be written
 
@@ -31,8 +31,11 @@ class Removing:
             with self._bells.listening(REMOVAL) as bell:
                 try:
                     # One step a commit: the writes that came meanwhile go before the next one.
+                    removed = False
                     while await self._store.write(lambda db: UpkeepStore(db).remove_some()):
-                        pass
+                        removed = True
+                    if removed:
+                        self._bells.ring(APPENDED)  # merging gives back what its words took in the index
                 except (StoreFull, apsw.Error) as error:
                     # A log that is gone for every call is no reason to end them all.
                     log.warning("removal_waits", error=type(error).__name__, again_s=REST_S)

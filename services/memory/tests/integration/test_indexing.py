@@ -156,6 +156,32 @@ async def test_a_kept_log_waits_until_it_is_searched(open_memory, idle_clock):
         assert await searchable(memory, "kept") == 1
 
 
+async def test_the_index_gives_back_what_a_deleted_logs_words_took(open_memory, idle_clock):
+    async with open_memory(idle_clock=idle_clock) as memory:
+        await memory.create()
+        await memory.create("staged", state="LOG_STATE_STAGED")
+        await memory.append(*[f"{number:x}word" for number in range(256)])
+        await memory.append("word", log="staged")
+        await memory.found("word")
+        await memory.swap()
+
+        async def rests() -> bool:
+            idle_clock.advance(QUIET_S)
+            return await searchable(memory) == 1 and not idle_clock.sleepers
+
+        await until(rests)
+        before = kept_bytes(memory)
+
+        await memory.delete("kept")
+
+        async def is_small() -> bool:
+            idle_clock.advance(QUIET_S)
+            return kept_bytes(memory) < before / 4
+
+        await until(is_small)
+        assert await memory.found("word") == [0]
+
+
 async def test_a_search_without_time_says_how_far_the_index_is_and_the_next_ones_go_on(memory):
     messages = 10 * STEP_MESSAGES
     for _ in range(10):
@@ -240,6 +266,11 @@ def disk() -> Any:
 
 def kept_rows(memory: MemoryServer) -> int:
     return memory.store.read(lambda db: db.execute("SELECT count(*) FROM message_words_docsize").get)
+
+
+def kept_bytes(memory: MemoryServer) -> int:
+    size = "SELECT sum(length(block)) FROM message_words_data"
+    return memory.store.read(lambda db: db.execute(size).get)
 
 
 @pytest.mark.parametrize(
