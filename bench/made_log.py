@@ -25,11 +25,12 @@ from onechat_memory.__main__ import MIGRATIONS, NAME
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.adapters.search import SearchStore
 from onechat_memory.adapters.tree_store import TreeStore
-from onechat_memory.chat_log import ChatLog, Views
+from onechat_memory.chat_log import ChatLog
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import Kind, NewLog, NewMessage, Shape, State
 from onechat_memory.domain.tree import leaf
 from onechat_memory.domain.view import CHAT, COMPACTION, View
+from onechat_memory.held_views import Views
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.store import Store, migrations_in
 

@@ -5,12 +5,11 @@ change begins, commits or is undone: chat_logs.py. Reading: reading.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_draft import TreeDraft
-from onechat_memory.adapters.tree_store import Built, TreeStore, Which
+from onechat_memory.adapters.tree_store import Built, TreeStore
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.lines import (
     LINE_MAX,
@@ -22,27 +21,16 @@ from onechat_memory.domain.lines import (
 from onechat_memory.domain.messages import Appended, NewMessage, Shape
 from onechat_memory.domain.placing import Answer, Hashed, Placed, hashed, place
 from onechat_memory.domain.ready import TRIES, ripple
-from onechat_memory.domain.shown import ShownLines, ShownView
+from onechat_memory.domain.shown import ShownView
 from onechat_memory.domain.text import size
 from onechat_memory.domain.tree import Node, leaf
-from onechat_memory.domain.view import View
 from onechat_memory.errors import KeyReused, LogIsFlat, NodeBuilt, NodeUnknown
+from onechat_memory.held_views import Views
 
 FREE = "free"  #: builder of a node whose source fits as it is
 HEAD = "head"  #: builder of a node that no model could write
 NOT_ASKED = Asked()  #: a line that no model was asked for
 KEY_REUSED = "This message's key was used before with another body. Nothing was appended."
-
-
-@dataclass(slots=True, kw_only=True)
-class Views:
-    """A log's two views in memory, as they were at one revision of its row."""
-
-    revision: int
-    chat: View
-    compaction: View
-    shown: ShownLines | None = None  #: the chat's lines with their texts, once somebody has asked for them
-    given: ShownView | None = None  #: what was shown last; other threads may read it, and then its revision
 
 
 class ChatLog:
@@ -122,9 +110,7 @@ class ChatLog:
         compaction = views.compaction.fit(self._size, forced=bool(chat.merged))
         for node in chat.merged:
             draft.chat.merge(node)
-            if views.shown is not None:
-                views.shown.drop_younger(node)
-                self._show_line(node)
+            views.show_merged(node, self._draft.text)
         for node in compaction.merged:
             draft.compaction.merge(node)
         row.batches += chat.began
@@ -177,19 +163,7 @@ class ChatLog:
     def show(self) -> ShownView:
         """The chat's view as it stands, saved."""
         self.save()
-        row, views = self.row, self._views
-        if views.shown is None:
-            views.shown = ShownLines(self._tree.lines(Which.CHAT))
-        views.given = ShownView(
-            text=views.shown.text,
-            length=row.length,
-            generation=row.generation,
-            revision=row.revision,
-            lines=len(views.shown),
-            unbuilt=views.shown.unbuilt,
-            size=views.chat.size,
-        )
-        return views.given
+        return self._views.show(self.row, self._tree)
 
     def _must_be_unbuilt(self, node: Node) -> None:
         """Raise NodeUnknown or NodeBuilt unless a line for `node` can be taken now."""
@@ -209,7 +183,7 @@ class ChatLog:
         for one in (built, *self._follow(built)):
             self._views.chat.note_built(one.node, size(one.text))
             self._views.compaction.note_built(one.node, size(one.text))
-        self._show_line(built.node)
+        self._views.show_built(built.node, built.text)
         self._draft.write(self._now)
 
     def _follow(self, built: Built) -> list[Built]:
@@ -229,7 +203,7 @@ class ChatLog:
         self.changed = True
         self._views.chat.note_rewritten(node, size(line))
         self._views.compaction.note_rewritten(node, size(line))
-        self._show_line(node)
+        self._views.show_built(node, line)
 
     def _fail_again(self, node: Node) -> None:
         if not self._tree.rebuilds.has(node):
@@ -244,11 +218,6 @@ class ChatLog:
         self.row.built_leaves += built.node.level == 0
         self.row.degraded_nodes += built.degraded
         self.changed = True
-
-    def _show_line(self, node: Node) -> None:
-        """`node` has a text, and if it is a line of the chat's view, that is shown now."""
-        if self._views.shown is not None and node in self._views.chat:
-            self._views.shown.put(node, self._draft.text(node))
 
     def _text(self, node: Node) -> str | None:
         # A look at the tables for what lies past the end would be half of all looks.
