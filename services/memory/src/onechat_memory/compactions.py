@@ -129,9 +129,11 @@ class Compactions:
             return False
         if content:
             return await self._logs.fail(log, node, asked, edition=row.edition)
-        self._bells.ring(WORK)
-        if asked.calls:
-            await self._logs.ask_in_vain(log, node, asked, edition=row.edition)
+        try:
+            if asked.calls:
+                await self._logs.ask_in_vain(log, node, asked, edition=row.edition)
+        finally:
+            self._bells.ring(WORK)
         return False
 
     def _lease_now(self, most: int) -> Leased | None:
