@@ -94,6 +94,16 @@ async def test_a_kept_log_is_read_as_it_stood(staged):
     assert (kept.built_nodes, kept.view_bytes) == (stats.built_nodes, stats.view_bytes)
 
 
+async def test_each_log_is_searched_under_the_id_that_it_has(staged):
+    assert await staged.found("old") == [1, 0]
+
+    await staged.swap()
+
+    assert await staged.found("old") == []
+    assert await staged.found("new") == [2, 1, 0]
+    assert await staged.found("old", log="kept") == [1, 0]
+
+
 async def test_an_owed_batch_of_a_kept_log_is_not_made(memory):
     """It is shown as it stood, also where merges became possible after its last append."""
     limits = ViewLimits(high_bytes=1_200, low_bytes=600)
