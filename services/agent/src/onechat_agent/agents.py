@@ -144,8 +144,16 @@ class Agents:
         return self._seen(self._id(name))
 
     async def messages(self, agent: AgentId) -> tuple[int, int]:
-        """(messages in the agent's log, its generation). Raises RemoteError."""
-        return await self._memory.length(agent)
+        """(messages in the agent's log, its generation); zeros while it is still to be made.
+
+        Raises RemoteError.
+        """
+        try:
+            return await self._memory.length(agent)
+        except RemoteError as error:
+            if error.reason != "LOG_UNKNOWN":
+                raise
+            return 0, 0
 
     async def stop(
         self, name: str, *, everybody: bool, before: datetime | None, request_id: str, body: bytes

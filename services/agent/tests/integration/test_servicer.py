@@ -1,5 +1,6 @@
 """The agent's door: who may say what, what is refused and why, pages, commands."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 from onechat.agent.v1 import addressed_pb2, agent_service_pb2, delivery_pb2, event_pb2, kept_log_pb2
 from onechat_agent.adapters import usage_rows
+from onechat_agent.adapters.memory import Lease, MemoryClient
+from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Purpose
 from onechat_agent.model.items import TokenUsage
 from onechat_agent.servicer import ALLOW
@@ -230,6 +233,32 @@ async def test_the_root_is_listed_with_what_it_does(house: House) -> None:
 
     assert (root.name, root.role, root.doing) == ("One", agent_service_pb2.AGENT_ROLE_ROOT, "idle")
     assert (seen.agent.agent_id, seen.messages) == (house.seat.id, 0)
+
+
+class MakesNoLog(MemoryClient):
+    """A way to a memory that has not yet made what it was asked for."""
+
+    def __init__(self, inner: MemoryClient) -> None:
+        self._inner = inner
+
+    async def create_log(self, log: AgentId, label: str) -> None:
+        await asyncio.Event().wait()
+
+    async def length(self, log: AgentId) -> tuple[int, int]:
+        return await self._inner.length(log)
+
+    async def lease(self, holder: str, pieces: int, wait_s: float) -> Lease:
+        return await self._inner.lease(holder, pieces, wait_s)
+
+
+async def test_an_agent_whose_log_is_still_to_be_made_has_no_messages(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Just after the first start, or while the memory is away then."""
+    async with living(tmp_path, memory, model, through=MakesNoLog) as house:
+        request = agent_service_pb2.GetAgentRequest(agent=house.seat.id)
+
+        assert (await house.stub().GetAgent(request, timeout=5)).messages == 0
 
 
 async def test_usage_is_given_in_pages(house: House) -> None:
