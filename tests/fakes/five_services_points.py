@@ -2,17 +2,25 @@
 
 Only the fork server installs one, in the child, before the service's `main`; the product knows nothing of it.
 A step is an asynchronous method, named `module:Class.method`; for a store's write, after means committed.
+Or it is `commit of module.function`: whatever that function hands to the store. Before then means inside the
+transaction, with all of it done, and after means on disk and not yet answered.
 """
 
 import os
 import signal
+import sys
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from itertools import count
+from types import FrameType
 from typing import Any, Final, Literal
+
+import apsw
+from onechat_runtime.store_writer import Writer
 
 COMMIT: Final = "onechat_runtime.store:Store.write"
 APPEND: Final = "onechat_agent.adapters.memory:MemoryClient.append"
+COMMIT_OF: Final = "commit of "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
 
 
@@ -36,6 +44,9 @@ class Point:
 
 def install(point: Point) -> None:
     """Have this process kill itself there."""
+    if point.step.startswith(COMMIT_OF):
+        _install_in_writer(point, point.step.removeprefix(COMMIT_OF))
+        return
     module, _, place = point.step.partition(":")
     owner_name, _, method = place.partition(".")
     owner = getattr(import_module(module), owner_name)
@@ -52,6 +63,44 @@ def install(point: Point) -> None:
         return result
 
     setattr(owner, method, counted)
+
+
+def _install_in_writer(point: Point, function: str) -> None:
+    submit = Writer.submit
+    passed = count(1)
+
+    def counted(self: Writer, job: Any) -> Any:
+        here = _is_made_in(function, job) or _is_within(function, sys._getframe(1))
+        if not here or next(passed) != point.nth:
+            return submit(self, job)
+        if point.side == "after":
+            committed = submit(self, job)
+            committed.add_done_callback(lambda future: future.exception() or die())  # the first to hear of it
+            return committed
+
+        def killed(db: apsw.Connection) -> None:
+            job(db)
+            die()
+
+        return submit(self, killed)
+
+    setattr(Writer, "submit", counted)  # noqa: B010 - mypy would have it no other way
+
+
+def _is_made_in(function: str, job: Any) -> bool:
+    """Whether `job` is defined in the function: a task of its own may hand it over."""
+    module, _, name = function.rpartition(".")
+    return bool(job.__module__ == module and name in job.__qualname__.split("."))
+
+
+def _is_within(function: str, frame: FrameType | None) -> bool:
+    """Whether a function, named `module.function`, is at work below `frame`."""
+    module, _, name = function.rpartition(".")
+    while frame is not None:
+        if frame.f_code.co_name == name and frame.f_globals["__name__"] == module:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def die() -> None:
