@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_draft import TreeDraft
-from onechat_memory.adapters.tree_store import Built, TreeStore
+from onechat_memory.adapters.tree_store import FREE, Built, TreeStore
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.lines import (
     LINE_MAX,
@@ -24,10 +24,10 @@ from onechat_memory.domain.ready import TRIES, ripple
 from onechat_memory.domain.shown import ShownView
 from onechat_memory.domain.text import size
 from onechat_memory.domain.tree import Node, leaf
+from onechat_memory.domain.view import SizeOf
 from onechat_memory.errors import KeyReused, LogIsFlat, NodeBuilt, NodeUnknown
 from onechat_memory.held_views import Views
 
-FREE = "free"  #: builder of a node whose source fits as it is
 HEAD = "head"  #: builder of a node that no model could write
 NOT_ASKED = Asked()  #: a line that no model was asked for
 KEY_REUSED = "This message's key was used before with another body. Nothing was appended."
@@ -77,23 +77,25 @@ class ChatLog:
 
     def _grow(self, message: int, source: str) -> None:
         """Give a new message its leaf and its line in both views, and fit them."""
-        node, line_size, draft, views = leaf(message), size(source), self._draft, self._views
+        draft, views, line_size = self._draft, self._views, size(source)
+        above: SizeOf | None = None
         if fits := line_size <= LINE_MAX:
-            built = Built(node=node, text=source, builder=FREE)
-            self._keep(built)
-            if message & 1:  # the older half of a pair completes nothing
-                self._follow(built)
+            draft.add_leaf(message, source)
+            self.row.built_nodes += 1
+            self.row.built_leaves += 1
+            # The older half of a pair completes nothing, and nothing stands above it.
+            if message & 1 and self._follow(leaf(message), source):
+                above = draft.size_now
         else:
             line_size = PLACEHOLDER_SIZE
             draft.queue_leaf(message)
             self.more_work = True
-        # What stands above a new leaf can have been built in this very change only.
-        views.chat.append(line_size, draft.size_now)
-        views.compaction.append(line_size, draft.size_now)
+        views.chat.append(line_size, above)
+        views.compaction.append(line_size, above)
         draft.chat.add()
         draft.compaction.add()
         if views.shown is not None:
-            views.shown.put(node, source if fits else None)
+            views.shown.put(leaf(message), source if fits else None)
         if views.chat.due or views.compaction.due:
             self._fit_both()
 
@@ -180,15 +182,15 @@ class ChatLog:
         """Keep the line of a node that waited for one, and what follows from it."""
         self._tree.unqueue(built.node)
         self._keep(built)
-        for one in (built, *self._follow(built)):
+        for one in (built, *self._follow(built.node, built.text)):
             self._views.chat.note_built(one.node, size(one.text))
             self._views.compaction.note_built(one.node, size(one.text))
         self._views.show_built(built.node, built.text)
         self._draft.write(self._now)
 
-    def _follow(self, built: Built) -> list[Built]:
-        """Keep what follows from a built node up the tree, and queue what is ready then."""
-        follows = ripple(built.node, built.text, self._text)
+    def _follow(self, node: Node, text: str) -> list[Built]:
+        """Keep what follows up the tree from `node`, built with `text`, and queue what is ready then."""
+        follows = ripple(node, text, self._text)
         free = [Built(node=node, text=text, builder=FREE) for node, text in follows.free]
         for one in free:
             self._keep(one)

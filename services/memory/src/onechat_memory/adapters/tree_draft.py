@@ -57,6 +57,7 @@ class TreeDraft:
     def __init__(self, tree: TreeStore, length: int) -> None:
         """`length` is the log's when the change began."""
         self._tree = tree
+        self._free_leaves: dict[int, str] = {}  # by message; apart, since nearly all that is built are these
         self._built: dict[Node, Built] = {}
         self._leaves: list[int] = []
         self._merges: list[Node] = []
@@ -65,18 +66,28 @@ class TreeDraft:
 
     def text(self, node: Node) -> str | None:
         """The text of `node`; None while it is not built."""
-        made = self._built.get(node)
-        return self._tree.text(node) if made is None else made.text
+        made = self._made(node)
+        return self._tree.text(node) if made is None else made
 
     def size(self, node: Node) -> int | None:
         """The UTF-8 bytes of the text of `node`; None while it is not built."""
-        made = self._built.get(node)
-        return self._tree.size(node) if made is None else size(made.text)
+        made = self._made(node)
+        return self._tree.size(node) if made is None else size(made)
 
     def size_now(self, node: Node) -> int | None:
         """The same where this change built `node`; None else, without a look at the tables."""
-        made = self._built.get(node)
-        return None if made is None else size(made.text)
+        made = self._made(node)
+        return None if made is None else size(made)
+
+    def _made(self, node: Node) -> str | None:
+        if not node.level and (text := self._free_leaves.get(node.index)) is not None:
+            return text
+        built = self._built.get(node)
+        return None if built is None else built.text
+
+    def add_leaf(self, message: int, text: str) -> None:
+        """The leaf of `message` is its own line."""
+        self._free_leaves[message] = text
 
     def add(self, built: Built) -> None:
         """A node got its line."""
@@ -92,6 +103,9 @@ class TreeDraft:
 
     def write(self, now: datetime) -> None:
         """Put all of it into the tables, built at `now`."""
+        if self._free_leaves:
+            self._tree.add_free_leaves(self._free_leaves, now)
+            self._free_leaves = {}
         if self._built:
             self._tree.add(self._built.values(), now)
             self._built = {}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import apsw
 from onechat_runtime.clock import micros
@@ -17,6 +18,9 @@ from onechat_memory.adapters.rebuild_store import RebuildStore
 from onechat_memory.domain.ready import LEAVES_AHEAD
 from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import Limits, View
+
+FREE: Final = "free"  #: builder of a node whose source fits as it is
+_ADD_NODE: Final = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 class Which(StrEnum):
@@ -67,11 +71,18 @@ class TreeStore:
         """Write nodes' lines."""
         time = micros(now)
         self._db.executemany(
-            "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)",
+            _ADD_NODE,
             [
                 (self._log, one.node.level, one.node.index, one.text, one.builder, time, one.degraded)
                 for one in built
             ],
+        )
+
+    def add_free_leaves(self, texts: Mapping[int, str], now: datetime) -> None:
+        """Write the lines of leaves that are their own, by message."""
+        time = micros(now)
+        self._db.executemany(
+            _ADD_NODE, [(self._log, 0, message, text, FREE, time, 0) for message, text in texts.items()]
         )
 
     # Queues

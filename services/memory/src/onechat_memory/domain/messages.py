@@ -6,18 +6,17 @@ adapters/contract.py. Their tables: adapters/log_store.py.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from json.encoder import encode_basestring as _as_json
 
 from onechat_memory.domain.costs import Costs
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.tree import MessageId
 from onechat_memory.domain.view import Limits
 
-_AS_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one each time
 FIRST_GENERATION = 1  #: of a new log; 0 in a request means that the caller does not say
 
 
@@ -129,13 +128,10 @@ def body_hash(message: NewMessage) -> bytes:
 
     Time and zone are left out: a caller that reads its clock again for a retry says the same.
     """
-    said = [
-        message.kind,
-        message.text,
-        message.source,
-        message.turn,
-        message.step,
-        message.call,
-        message.images,
-    ]
-    return sha256(_AS_JSON.encode(said).encode()).digest()
+    # As json.dumps writes it without spaces, at a third of its cost.
+    images = ",".join(map(_as_json, message.images))
+    said = (
+        f"[{_as_json(message.kind)},{_as_json(message.text)},{_as_json(message.source)},"
+        f"{_as_json(message.turn)},{message.step},{_as_json(message.call)},[{images}]]"
+    )
+    return sha256(said.encode()).digest()

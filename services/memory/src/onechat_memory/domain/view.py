@@ -91,17 +91,22 @@ class View:
 
     @property
     def due(self) -> bool:
-        """Whether a fit of its own accord may merge something."""
-        return self.owed or self.size > self.limits.high
+        """Whether a fit of its own accord would change anything."""
+        if self.owed:
+            return self._waiting > 0 or self.size <= self.limits.low
+        return self.size > self.limits.high
 
-    def append(self, size: int, size_of: SizeOf) -> None:
-        """Take the next message's own line, of `size` bytes (its placeholder's, while it is not built)."""
+    def append(self, size: int, size_of: SizeOf | None) -> None:
+        """Take the next message's own line, of `size` bytes (its placeholder's, while it is not built).
+
+        `size_of` is None where nothing can stand above it yet.
+        """
         first = self.length
         self._levels[first] = 0
         self._sizes[first] = size
         self.size += size
         self.length = first + 1
-        if first & 1:
+        if first & 1 and size_of is not None:
             self._pair_up(first, 0, size_of)
 
     def note_built(self, node: Node, size: int) -> None:
