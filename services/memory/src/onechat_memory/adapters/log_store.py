@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import apsw
@@ -175,18 +176,24 @@ class LogStore:
         return row[0], row[1]
 
 
-def _log_row(row: Any) -> LogRow:
-    asked = NewLog(
-        id=LogId(row[1]),
-        label=row[2],
-        shape=Shape(row[3]),
-        state=State(row[4]),
-        chat=Limits(high=row[5], low=row[6]),
-        compaction=Limits(high=row[7], low=row[8]),
+@lru_cache(maxsize=1024)
+def _asked(*columns: Any) -> NewLog:
+    """What a log was made as, which each change of it reads again."""
+    log, label, shape, state, chat_high, chat_low, compaction_high, compaction_low = columns
+    return NewLog(
+        id=LogId(log),
+        label=label,
+        shape=Shape(shape),
+        state=State(state),
+        chat=Limits(high=chat_high, low=chat_low),
+        compaction=Limits(high=compaction_high, low=compaction_low),
     )
+
+
+def _log_row(row: Any) -> LogRow:
     return LogRow(
         number=row[0],
-        asked=asked,
+        asked=_asked(*row[1:9]),
         generation=row[9],
         create_time=instant(row[10]),
         length=row[11],
