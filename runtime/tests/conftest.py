@@ -7,56 +7,18 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-import apsw
 import pytest
 from onechat_runtime.freezing import Snapshots
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Migration, Store
 
 from tests.fakes.clock import ManualClock
+from tests.fakes.disk import Disk
 from tests.fakes.snapshot_reader import Gate
 
 CUPS = Migration(
     number=1, name="cups", sql="CREATE TABLE cups (number INTEGER PRIMARY KEY, tea TEXT) STRICT;"
 )
-
-
-class Disk(apsw.VFS):
-    """SQLite's own file system, until it is `full` or `broken`."""
-
-    def __init__(self, name):
-        super().__init__(name, "")
-        self.name = name
-        self.full = False
-        self.broken = False
-
-        self.syncs = 0  #: of write-ahead logs
-
-    def xOpen(self, name, flags):
-        return _File(self, name, flags)
-
-
-class Broken(apsw.IOError):
-    """What a disk that fails reports."""
-
-
-class _File(apsw.VFSFile):
-    def __init__(self, disk, name, flags):
-        super().__init__("", name, flags)
-        self._disk = disk
-        self._is_log = str(name.filename() if isinstance(name, apsw.URIFilename) else name).endswith("-wal")
-
-    def xWrite(self, data, offset):
-        if self._disk.full:
-            raise apsw.FullError("no room left")
-        if self._disk.broken:
-            raise Broken("it fails")
-        super().xWrite(data, offset)
-
-    def xSync(self, flags):
-        if self._is_log:
-            self._disk.syncs += 1
-        super().xSync(flags)
 
 
 @pytest.fixture

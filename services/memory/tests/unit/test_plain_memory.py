@@ -52,7 +52,7 @@ def of(case: dict[str, Any]) -> Any:
     return pytest.param(case, id=case["name"], marks=[pytest.mark.soak] if len(case["sizes"]) > 1_000 else [])
 
 
-@pytest.mark.parametrize("case", map(of, VECTORS))
+@pytest.mark.parametrize("case", [of(case) for case in VECTORS])
 def test_the_plain_lists_reproduce_the_views_of_every_vector(case: dict[str, Any]):
     log = Grown(case)
     checkpoints = {point["messages"]: point for point in case["checkpoints"]}
