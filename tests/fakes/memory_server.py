@@ -27,6 +27,7 @@ from onechat.memory.v1 import (
 )
 from onechat_memory.__main__ import MIGRATIONS, NAME, served
 from onechat_runtime.clock import Clock, SystemClock
+from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
 
 from tests.fakes.clock import ManualClock
@@ -212,16 +213,19 @@ async def remembering(
     epoch: str = "epoch",
     vfs: str | None = None,
     idle_clock: Clock | None = None,
+    board: HealthBoard | None = None,
 ) -> AsyncIterator[MemoryServer]:
     """A memory service over the store in `folder`, which another one may have left; ended at the end.
 
     `epoch` is a new one for each start of a real service; `vfs` is the SQLite VFS to use. The writer counts
-    as idle by `idle_clock` alone, never without one.
+    as idle by `idle_clock` alone, never without one. `board` is told what is wrong with the store.
     """
     clock = clock or SystemClock()
     path = folder / NAME / "store.db"
     migrations = migrations_in(MIGRATIONS)
-    async with Store.open(path, component=NAME, migrations=migrations, clock=clock, vfs=vfs) as store:
+    async with Store.open(
+        path, component=NAME, migrations=migrations, clock=clock, board=board, vfs=vfs
+    ) as store:
         service = await served(store, clock, epoch, idle_clock=idle_clock or ManualClock())
         async with serving(service, name=NAME, schema=store.schema) as loopback:
             yield MemoryServer(loopback, store, caller)

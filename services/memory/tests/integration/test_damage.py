@@ -17,16 +17,18 @@ from onechat.memory.v1.log_pb2 import ViewLimits
 from onechat_memory.soundness import Soundness
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.errors import ServiceError, StartRefused
+from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store
 
 from tests.fakes.memory_at_hand import MemoryAtHand, at_hand
-from tests.fakes.memory_server import LOG, new_message
+from tests.fakes.memory_server import LOG, new_message, remembering
 
 LIMITS = {
     "chat_view": ViewLimits(high_bytes=4_000, low_bytes=2_000),
     "compaction_view": ViewLimits(high_bytes=1_600, low_bytes=800),
 }
 LOGS = (LOG, "flat")
+HOLE = "DELETE FROM messages WHERE log = 1 AND id = 77"
 REFUSED, TOLD, SOUND = "refused", "told", "sound"
 
 Kept = list[tuple[Any, ...]]  #: of each message, oldest first, what its caller said
@@ -259,7 +261,7 @@ async def test_a_log_that_does_not_end_where_its_row_says_is_refused_at_every_st
 @pytest.mark.parametrize(
     ("sql", "says"),
     [
-        ("DELETE FROM messages WHERE log = 1 AND id = 77", "message 77 is missing"),
+        (HOLE, "message 77 is missing"),
         ("UPDATE messages SET text = text || '!' WHERE log = 1 AND id = 5", "message 5 is not what was"),
         ("UPDATE messages SET kind = 'use' WHERE log = 1 AND id = 9", "cannot be read"),
         ("UPDATE messages SET text = 'x' WHERE log = 1 AND key = 'long' AND part = 2", "is not what was"),
@@ -276,10 +278,23 @@ async def test_a_hole_in_the_middle_is_found_after_an_unclean_end(bases, damaged
     assert says in fault
 
 
+@pytest.mark.parametrize("killed", [True, False])
+async def test_a_service_that_was_killed_looks_for_holes_by_itself(bases, damaged, killed):
+    """After a clean end it would be a long look for nothing at each start."""
+    folder, board = damaged(bases.clean, edit(HOLE), killed=killed), HealthBoard()
+
+    async with remembering(folder, SystemClock(), idle_clock=Hasty(), board=board) as memory:
+        async with asyncio.timeout(20):
+            while killed and "store_damaged" not in board.troubles():
+                await asyncio.sleep(0.002)
+        assert memory.store.after_unclean_end is killed
+
+    assert ("store_damaged" in board.troubles()) is killed
+
+
 async def test_a_range_over_a_hole_ends_with_an_error_and_the_health_tells(bases, damaged):
     """It must neither close up, nor go on for ever."""
-    hole = edit("DELETE FROM messages WHERE log = 1 AND id = 77")
-    async with at_hand(damaged(bases.clean, hole, killed=False), SystemClock()) as memory:
+    async with at_hand(damaged(bases.clean, edit(HOLE), killed=False), SystemClock()) as memory:
         before = [one.id for one in await memory.messages(0, 77)]
         with pytest.raises(apsw.CorruptError, match="message 77"):
             await memory.messages()
