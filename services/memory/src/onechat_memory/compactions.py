@@ -86,9 +86,9 @@ class Compactions:
             with self._bells.listening(WORK) as bell:
                 if self._leases.holder != holder:
                     return None
+                now = self._clock.monotonic()  # before the look, so that what ends during it is waited for
                 if leased := self._lease_now(most):
                     return leased
-                now = self._clock.monotonic()
                 if now >= end:
                     return None
                 until_free = self._leases.next_change(now)

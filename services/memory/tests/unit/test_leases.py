@@ -84,6 +84,15 @@ def test_the_next_change_is_the_first_lease_or_rest_to_end(leases: Leases):
     assert leases.next_change(20.0) == REST_S
 
 
+def test_what_has_ended_is_no_next_change(leases: Leases):
+    """A wait for it would last no time and come again at once, for as long as the log has no other work."""
+    first, _ = leases.lease(LOG, [leaf(1), leaf(2)], 0.0)
+    leases.give_back(LOG, leaf(1), first.id, 1.0, rest=True)
+
+    assert leases.next_change(1.0 + REST_S) == LEASE_S - 1 - REST_S
+    assert leases.next_change(LEASE_S) is None
+
+
 def test_what_was_out_or_resting_of_a_log_is_forgotten_when_another_takes_its_place(leases: Leases):
     """A swap gives the id another edition; nothing of the old one may free or hold up a piece."""
     first, second = leases.lease(LOG, [leaf(1), leaf(2)], 0.0)

@@ -108,10 +108,15 @@ class Leases:
         return True
 
     def next_change(self, now: float) -> float | None:
-        """Seconds until time alone frees a piece; None when nothing is out or resting."""
+        """Seconds until time alone frees a piece; None when nothing is out or resting.
+
+        What has ended by `now` is free already, and no reason to look again.
+        """
+        for log in {*self._out, *self._resting}:  # nobody looks at a log that has no work
+            self._drop_ended(log, now)
         ends = [lease.end for nodes in self._out.values() for lease in nodes.values()]
         ends += [end for nodes in self._resting.values() for end in nodes.values()]
-        return max(0.0, min(ends) - now) if ends else None
+        return min(ends) - now if ends else None
 
     def _drop_ended(self, log: Edition, now: float) -> None:
         out = {node: lease for node, lease in self._out.pop(log, {}).items() if lease.end > now}
