@@ -15,6 +15,7 @@ from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc
 
 from bench.append import append_call
 from bench.baselines import Call, empty_call, time_of
+from bench.building import Builder
 from bench.figures import Figure, milliseconds, ratio
 from bench.made_log import LOG, data_with
 from bench.made_texts import SEED
@@ -25,9 +26,10 @@ TITLE: Final = "Zoom and view"
 ABOUT: Final = (
     "p50 of a round's calls, one after the other, each kind in turn. A zoom is of a node drawn from all "
     "levels alike and from anywhere in its level, so it gives two lines, or a message whole. A view is the "
-    "chat's whole, every line of it built; each is asked for after another message was appended, as by a "
-    "turn, and once more with nothing new. The baseline is an empty call (GetInfo) to the same process. A "
-    "zoom is to take the same on both logs; a tenth is left for noise."
+    "chat's whole, every line of it built; each is asked for as by a turn, after another message was "
+    "appended and what that lets be built was built, and once more with nothing new. The baseline is an "
+    "empty call (GetInfo) to the same process. A zoom is to take the same on both logs; a tenth is left for "
+    "noise."
 )
 ZOOM_AT_MOST: Final = 1.5  # × an empty call
 VIEW_AT_MOST: Final = 1.6  # × an empty call
@@ -83,11 +85,13 @@ def _figures(rounds: Sequence[Mapping[int, _Calls]], few: int, many: int) -> lis
 async def _round(channel: grpc.aio.Channel, length: int, calls: int, number: int) -> _Calls:
     empty, zoom, view = empty_call(channel), zoom_call(channel, length, number), view_call(channel)
     append = append_call(channel, 1)
+    builder = Builder(channel, str(number))
     await view()  # the first one after a start
     times: list[list[float]] = []
     for _ in range(calls):
         some = [await time_of(empty), await time_of(zoom)]
         await append()
+        await builder.build_all()
         times.append([*some, await time_of(view), await time_of(view)])
     empty_s, zoom_s, view_s, again_s = map(statistics.median, zip(*times, strict=True))
     return _Calls(empty_s=empty_s, zoom_s=zoom_s, view_s=view_s, again_s=again_s)

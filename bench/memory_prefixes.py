@@ -4,7 +4,6 @@ The memory service is a process of its own and hands out the work, so the prompt
 are the real ones; no model is asked, and nothing is timed. What the cache is: prompt_cache.py.
 """
 
-import asyncio
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,12 +12,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+import grpc.aio
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, message_pb2
 from onechat_memory.domain.messages import Kind
 
+from bench.building import Builder
 from bench.figures import Figure, figure
-from bench.made_texts import SEED, line, text_of
+from bench.made_texts import SEED, text_of
 from bench.processes import TIMEOUT_S, started
 from bench.prompt_cache import Prompt, PromptCache, head, prompt_of
 from bench.scale import Scale
@@ -51,8 +52,9 @@ async def measure(scale: Scale) -> list[Figure]:
         data = Path(folder) / "data"
         data.mkdir()
         async with started("memory", data) as memory:
-            stub: Any = memory_service_pb2_grpc.MemoryServiceStub(memory.channel)
-            chats = [await _chat(stub, number, scale.chat_messages) for number in range(scale.rounds)]
+            chats = [
+                await _chat(memory.channel, number, scale.chat_messages) for number in range(scale.rounds)
+            ]
     return _figures(chats)
 
 
@@ -74,8 +76,10 @@ def _percents(caches: Sequence[PromptCache], which: str) -> list[float]:
     return [getattr(cache, which).percent for cache in caches]
 
 
-async def _chat(stub: Any, number: int, messages: int) -> _Chat:
+async def _chat(channel: grpc.aio.Channel, number: int, messages: int) -> _Chat:
     """Grow the chat `number` to `messages`, or a few more: a turn is never cut short."""
+    stub: Any = memory_service_pb2_grpc.MemoryServiceStub(channel)
+    builder = Builder(channel, str(number))
     log, rng = f"prefixes-{number}", random.Random(f"{SEED} {number}")
     await stub.CreateLog(memory_service_pb2.CreateLogRequest(log_id=log, label=log), timeout=TIMEOUT_S)
     chat = _Chat(messages=0, ahead=PromptCache(), together=PromptCache())
@@ -85,8 +89,8 @@ async def _chat(stub: Any, number: int, messages: int) -> _Chat:
             new = [_message(kind, f"{log}:{next(keys)}", rng) for kind in step]
             request = memory_service_pb2.AppendMessagesRequest(log_id=log, messages=new)
             length = (await stub.AppendMessages(request, timeout=TIMEOUT_S)).length
-            await _build_some(stub, log, chat, rng)
-        while await _build_some(stub, log, chat, rng):
+            await _build_some(builder, chat)
+        while await _build_some(builder, chat):
             pass
     return _Chat(messages=length, ahead=chat.ahead, together=chat.together)
 
@@ -107,26 +111,13 @@ def _message(kind: Kind, key: str, rng: random.Random) -> message_pb2.NewMessage
     )
 
 
-async def _build_some(stub: Any, log: str, chat: _Chat, rng: random.Random) -> bool:
-    """Lease what is ready and build it; whether anything was."""
-    request = memory_service_pb2.LeaseCompactionsRequest(holder="benchmark")
-    leased = await stub.LeaseCompactions(request, timeout=TIMEOUT_S)
+async def _build_some(builder: Builder, chat: _Chat) -> bool:
+    """Build some of what is ready, and count the prompts that it takes; whether there was anything."""
+    leased = await builder.build_some()
     prompts = [_prompt(leased.view_lines, piece) for piece in leased.pieces]
     chat.ahead.send(prompts, one_goes_ahead=True)
     chat.together.send(prompts, one_goes_ahead=False)
-    built = [
-        memory_service_pb2.CompleteCompactionRequest(
-            log_id=log,
-            first_id=piece.first_id,
-            count=piece.count,
-            line=line(rng),
-            builder="benchmark",
-            generation=leased.generation,
-        )
-        for piece in leased.pieces
-    ]
-    await asyncio.gather(*(stub.CompleteCompaction(one, timeout=TIMEOUT_S) for one in built))
-    return bool(built)
+    return bool(prompts)
 
 
 def _prompt(lines: Sequence[str], piece: memory_service_pb2.CompactionPiece) -> Prompt:

@@ -11,6 +11,7 @@ import psutil  # type: ignore[import-untyped]
 from onechat.memory.v1 import memory_service_pb2_grpc, search_pb2
 
 from bench.append import append_call
+from bench.building import Builder
 from bench.figures import Figure, figure
 from bench.made_log import LOG, data_with
 from bench.made_texts import latin
@@ -21,8 +22,9 @@ from bench.scale import Scale
 TITLE: Final = "Memory of the memory service"
 ABOUT: Final = (
     "Resident memory (RSS) of the process: after its start, and after a view, appends of one message and of "
-    "32, zooms, the most frequent words searched for, and views again, some hundred calls in all. A round is "
-    "a process of its own. The baseline is a bare Python that has imported grpc.aio and apsw."
+    "32, all that can be built then, zooms, the most frequent words searched for, and views again, some "
+    "hundred calls in all. A round is a process of its own. The baseline is a bare Python that has imported "
+    "grpc.aio and apsw."
 )
 AT_MOST_MB: Final = 120.0
 MB: Final = 1_000_000
@@ -70,9 +72,12 @@ async def _size(data: Path, length: int, calls: int, number: int) -> _Size:
 async def _work(memory: ServiceProcess, length: int, calls: int, number: int) -> None:
     view, zoom = view_call(memory.channel), zoom_call(memory.channel, length, number)
     await view()
-    for append in (append_call(memory.channel, 1), append_call(memory.channel, IN_CALL)):
-        for _ in range(calls // 2):
-            await append()
+    append, append_many = append_call(memory.channel, 1), append_call(memory.channel, IN_CALL)
+    for _ in range(calls):
+        await append()
+    for _ in range(calls // IN_CALL):
+        await append_many()
+    await Builder(memory.channel, str(number)).build_all()
     for _ in range(calls):
         await zoom()
     stub: Any = memory_service_pb2_grpc.MemoryServiceStub(memory.channel)
