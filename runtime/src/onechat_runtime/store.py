@@ -34,7 +34,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 _PAGE_BYTES_MIN: Final = 512  # of any SQLite file; its own pages are a multiple
 _FULL: Final = "store_full"
 _DAMAGED: Final = "store_damaged"
-_DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError)
+_DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)  # SQLite checks no text
 
 log = logs.get("onechat.store")
 

@@ -5,14 +5,14 @@ were written. Nothing is mended here: a message that is missing is told, and no 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 import apsw
+from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import StartRefused
+from onechat_runtime.errors import StartRefused, StoreFull
 from onechat_runtime.store import Store
 
 from onechat_memory.adapters import soundness_rows as rows
@@ -20,6 +20,8 @@ from onechat_memory.domain.messages import Message, body_hash
 
 MESSAGES_A_LOOK: Final = 400  #: a few milliseconds in a thread of its own
 PAUSE_S: Final = 0.02  #: between two looks, so that calls are hardly slower meanwhile
+
+log = logs.get("onechat.memory")
 
 
 def must_be_sound_at_its_ends(store: Store) -> None:
@@ -42,10 +44,16 @@ class Soundness:
         """Look, and report the first fault as the store's damage. Returns when there is no more to see."""
         if not self._store.after_unclean_end:
             return
-        with suppress(apsw.CorruptError, apsw.NotADBError):  # the store has told it
+        try:
             fault = await self.first_fault()
-            if fault is not None:
-                self._store.report_damage(fault)
+        except (StoreFull, apsw.Error) as error:
+            # Damage the store has told by itself; a disk that fails is no reason to end the service.
+            log.warning("look_at_messages_ended", error=type(error).__name__)
+            return
+        if fault is None:
+            log.info("messages_checked", store=str(self._store.path))
+        else:
+            self._store.report_damage(fault)
 
     async def first_fault(self) -> str | None:
         """What is wrong first, for the log; None when every message is there as it was appended."""
@@ -92,10 +100,10 @@ def look(db: apsw.Connection, number: int, start: int) -> Seen:
         else:
             if place < length:
                 return Seen(fault=f"message {place} is missing")
+        if fault := rows.line_fault(db, number, start, place):
+            return Seen(fault=fault)
     except ValueError:  # no text, or no word of ours
-        return Seen(fault=f"message {place} or one near it cannot be read")
-    if fault := rows.leaf_fault(db, number, start, place):
-        return Seen(fault=fault)
+        return Seen(fault=f"a text of message {place} or near it cannot be read")
     return Seen(next_id=place)
 
 

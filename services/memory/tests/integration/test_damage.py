@@ -267,7 +267,12 @@ async def test_a_log_that_does_not_end_where_its_row_says_is_refused_at_every_st
         ("UPDATE messages SET text = 'x' WHERE log = 1 AND key = 'long' AND part = 2", "is not what was"),
         ("UPDATE messages SET key = 'x' WHERE log = 1 AND key = 'long' AND part = 2", "is not what was"),
         ("DELETE FROM nodes WHERE log = 1 AND level = 0 AND place = 3", "message 3 has no line"),
-        ("INSERT INTO unbuilt_leaves VALUES (1, 4)", "message 4 has no line and waits for none, or both"),
+        ("INSERT INTO unbuilt_leaves VALUES (1, 4)", "message 4 has no line of its own and waits for none"),
+        (
+            "UPDATE nodes SET text = 'x' WHERE log = 1 AND level = 0 AND builder = 'free'",
+            "no line of its own",
+        ),
+        ("UPDATE nodes SET text = CAST(x'ff' AS TEXT) WHERE log = 1 AND level = 3", "cannot be read"),
     ],
 )
 async def test_a_hole_in_the_middle_is_found_after_an_unclean_end(bases, damaged, sql, says):
@@ -290,6 +295,17 @@ async def test_a_service_that_was_killed_looks_for_holes_by_itself(bases, damage
         assert memory.store.after_unclean_end is killed
 
     assert ("store_damaged" in board.troubles()) is killed
+
+
+async def test_a_look_that_cannot_go_on_ends_and_no_chat_with_it(bases, damaged):
+    async with at_hand(damaged(bases.clean, nothing), SystemClock()) as memory:
+        away = memory.store.path.rename(memory.store.path.with_name("away"))
+
+        await Soundness(memory.store, Hasty()).run()
+
+        away.rename(memory.store.path)
+        answer = await memory.append(new_message("after", "after"))
+        assert answer.appended[0].first_id == len(bases.said[LOG])
 
 
 async def test_a_range_over_a_hole_ends_with_an_error_and_the_health_tells(bases, damaged):

@@ -67,16 +67,27 @@ def messages(db: apsw.Connection, number: int, start: int, end: int) -> Iterator
     return ((message, hashed) for message, (hashed,) in zip(found, hashes, strict=True))
 
 
-def leaf_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | None:
-    """Which leaf of these messages neither has a line nor waits for one, or does both; None for none.
+def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | None:
+    """What is wrong with the lines of the nodes that end with one of these messages; None for nothing.
 
-    A flat log has no leaves.
+    A leaf has a line or waits for one, and one that is its message says what the message says. Raises
+    UnicodeDecodeError for a line that is no text. A flat log has no lines.
     """
     row = db.execute(
         "SELECT m.id FROM messages AS m JOIN logs AS l ON l.number = m.log AND l.shape = 'tree'"
         " WHERE m.log = ?1 AND m.id >= ?2 AND m.id < ?3 AND 1 <>"
-        " (SELECT count(*) FROM nodes WHERE log = ?1 AND level = 0 AND place = m.id)"
+        " (SELECT count(*) FROM nodes WHERE log = ?1 AND level = 0 AND place = m.id"
+        " AND (builder <> 'free' OR text = m.kind || ': ' || m.text))"
         " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id) LIMIT 1",
         (number, start, end),
     ).fetchone()
-    return None if row is None else f"message {row[0]} has no line and waits for none, or both"
+    if row is not None:
+        return f"message {row[0]} has no line of its own and waits for none, or both"
+    level = 0
+    while end >> level:
+        db.execute(
+            "SELECT text FROM nodes WHERE log = ? AND level = ? AND place >= ? AND place < ?",
+            (number, level, start >> level, end >> level),
+        ).fetchall()
+        level += 1
+    return None
