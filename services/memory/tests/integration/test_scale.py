@@ -81,6 +81,33 @@ async def test_no_call_reads_a_table_through(memory: MemoryServer):
     assert any("nodes_poorly_built" in step for step in marking), "it reads all nodes of a log"
 
 
+async def test_handing_out_work_costs_the_same_however_long_the_backlog_is(memory: MemoryServer):
+    """An import leaves thousands of lines to be built, and its pieces are asked for while they wait."""
+    short = await steps_of_a_lease(memory, "short", 20)
+    long = await steps_of_a_lease(memory, "long", 2_000)
+
+    assert 0 < long < 1.2 * short
+
+
+async def steps_of_a_lease(memory: MemoryServer, log: str, backlog: int) -> int:
+    """Steps of SQLite's machine that a lease of one piece takes, of a log with so many unbuilt leaves."""
+    await memory.create(log)
+    for _ in range(backlog // 20):
+        await memory.append(*["x" * 600] * 20, log=log)
+    steps = 0
+
+    def step() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    memory.store.read(lambda db: db.set_progress_handler(step, 1))
+    leased = await memory.lease(most=1)
+    memory.store.read(lambda db: db.set_progress_handler(None))
+    assert (leased.log_id, len(leased.pieces)) == (log, 1)
+    return steps
+
+
 async def test_a_view_is_loaded_from_its_own_rows_alone(open_memory):
     limits = {"chat_view": ViewLimits(high_bytes=3_000, low_bytes=1_500)}
     limits["compaction_view"] = limits["chat_view"]

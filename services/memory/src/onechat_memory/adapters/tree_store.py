@@ -4,7 +4,7 @@ No query here looks at more than a view, a queue's head or a path of the tree. T
 domain/view.py. Logs and messages: log_store.py. What a change gathers before it writes: tree_draft.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -191,13 +191,25 @@ class TreeStore:
 
     def lines(self, which: Which) -> list[tuple[Node, str | None]]:
         """A view's nodes with their texts, oldest first; None for one that is not built."""
+        return list(self._lines(which))
+
+    def lines_to_unbuilt(self, which: Which) -> list[tuple[Node, str | None]]:
+        """The same up to the first that is not built, that one included; a backlog behind it is not read."""
+        seen: list[tuple[Node, str | None]] = []
+        for node, text in self._lines(which):
+            seen.append((node, text))
+            if text is None:
+                break
+        return seen
+
+    def _lines(self, which: Which) -> Iterator[tuple[Node, str | None]]:
         rows = self._db.execute(
             "SELECT v.first, v.level, n.text FROM view_lines AS v LEFT JOIN nodes AS n"
             " ON n.log = v.log AND n.level = v.level AND n.place = v.first >> v.level"
             " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
             (self._log, which.value),
         )
-        return [(Node(level, first >> level), text) for first, level, text in rows]
+        return ((Node(level, first >> level), text) for first, level, text in rows)
 
     def restore(self, which: Which, limits: Limits, *, owed: bool, unbuilt_size: int) -> View:
         """A view as its rows say, ready to go on; `unbuilt_size` is what a line without text counts."""
