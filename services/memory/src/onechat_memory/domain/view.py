@@ -45,7 +45,7 @@ class View:
     Cost: a new line O(log view), a merge O(log view + levels), whatever the log's length.
     """
 
-    __slots__ = ("_levels", "_pairs", "_sizes", "_waiting", "length", "limits", "owed", "size")
+    __slots__ = ("_levels", "_pairs", "_sizes", "length", "limits", "owed", "size")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -56,10 +56,9 @@ class View:
         # younger one's removed, so these stay oldest first without a search.
         self._levels: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
-        # Per level a heap of the parents' indices whose two halves are lines here and which are built. Such a
-        # pair leaves only by merging, and within a level the oldest is always the most due.
-        self._pairs: list[list[int]] = []
-        self._waiting = 0  # pairs in all heaps
+        # By the parent's level a heap, never empty, of the indices of built parents of which both halves are
+        # lines here. Such a pair leaves only by merging; within a level the oldest is always the most due.
+        self._pairs: dict[int, list[int]] = {}
 
     @classmethod
     def restore(
@@ -93,7 +92,7 @@ class View:
     def due(self) -> bool:
         """Whether a fit of its own accord would change anything."""
         if self.owed:
-            return self._waiting > 0 or self.size <= self.limits.low
+            return bool(self._pairs) or self.size <= self.limits.low
         return self.size > self.limits.high
 
     def append(self, size: int, size_of: SizeOf | None) -> None:
@@ -133,7 +132,7 @@ class View:
             return _NOTHING_DUE
         self.owed = True
         merged: list[Node] = []
-        while self._waiting and self.size > self.limits.low:
+        while self._pairs and self.size > self.limits.low:
             node = self.merge_most_due(size_of)
             if node is not None:
                 merged.append(node)
@@ -147,9 +146,7 @@ class View:
         from the pair's first message instead, old lines would be written again and again.
         """
         best, best_due, best_last = 0, 0, 0  # the parent's level; due counts in 1 / 2**(best - 1)
-        for level, pairs in enumerate(self._pairs, start=1):
-            if not pairs:
-                continue
+        for level, pairs in self._pairs.items():
             last = ((pairs[0] + 1) << level) - 1
             due = self.length - last
             # Fractions over powers of two, compared as integers.
@@ -158,8 +155,10 @@ class View:
                 best, best_due, best_last = level, due, last
         if not best:
             return None
-        self._waiting -= 1
-        parent = Node(best, heappop(self._pairs[best - 1]))
+        pairs = self._pairs[best]
+        parent = Node(best, heappop(pairs))
+        if not pairs:
+            del self._pairs[best]
         self._replace_halves(parent, size_of)
         return parent
 
@@ -183,7 +182,4 @@ class View:
             self._push(parent.level, parent.index)
 
     def _push(self, level: int, index: int) -> None:
-        while len(self._pairs) < level:
-            self._pairs.append([])
-        heappush(self._pairs[level - 1], index)
-        self._waiting += 1
+        heappush(self._pairs.setdefault(level, []), index)
