@@ -16,9 +16,8 @@ from onechat_memory.domain.messages import Message
 def fault_at_an_end(db: apsw.Connection) -> str | None:
     """The first log that does not end where its row says, or whose view does not tile it; None for none."""
     row: tuple[Any, ...] | None = db.execute(
-        # Not by max(id), for which SQLite would read the whole index once it stands in an expression.
-        "SELECT number FROM logs WHERE deleted = 0 AND length <> 1 + coalesce("
-        "(SELECT id FROM messages WHERE log = logs.number ORDER BY id DESC LIMIT 1), -1) LIMIT 1"
+        "SELECT number FROM logs WHERE deleted = 0 AND length <>"
+        " (SELECT coalesce(max(id), -1) + 1 FROM messages WHERE log = logs.number) LIMIT 1"
     ).fetchone()
     if row is not None:
         return f"log {row[0]} does not end where its row says"
