@@ -98,7 +98,7 @@ def callers_named(callers: int) -> str:
 def append_call(channel: grpc.aio.Channel, messages: int) -> Call:
     """A call that appends `messages` new ones, others at each call."""
     stub: Any = memory_service_pb2_grpc.MemoryServiceStub(channel)
-    rng = random.Random(SEED)
+    rng, texts = random.Random(SEED), latin()  # made by the first that asks, which is no call's time
     now = Timestamp()
     now.GetCurrentTime()
 
@@ -106,7 +106,7 @@ def append_call(channel: grpc.aio.Channel, messages: int) -> Call:
         return message_pb2.NewMessage(
             key=f"append:{next(_KEYS)}",
             kind=MESSAGE_KIND_USER,
-            text=latin().cut(rng.randint(*TEXT_BYTES), rng),
+            text=texts.cut(rng.randint(*TEXT_BYTES), rng),
             time=now,
             source="user",
         )

@@ -85,13 +85,13 @@ def _figures(rounds: Sequence[_Round]) -> list[Figure]:
 
 def _append_call(logs: ChatLogs) -> Call:
     """An append of one new message, another at each call."""
-    rng, time = random.Random(SEED), datetime.now(UTC)
+    rng, texts, time = random.Random(SEED), latin(), datetime.now(UTC)
 
     def append() -> Any:
         message = NewMessage(
             key=f"in-process:{next(_KEYS)}",
             kind=Kind.USER,
-            text=latin().cut(rng.randint(*TEXT_BYTES), rng),
+            text=texts.cut(rng.randint(*TEXT_BYTES), rng),
             time=time,
             zone="Europe/Rome",
             source="user",
