@@ -15,33 +15,28 @@ class Disk(apsw.VFS):
         super().__init__(name, "")
         self.waits = waits
         self.name = name  #: what a connection's `vfs` is
-        self.room: int | None = None  #: writes that still find room; None for any number
+        self.room: int | None = None  #: writes to logs that still find room; None for any number
+        self.full = False
         self.broken = False
         self.writes = 0  #: tried so far
         self.syncs = 0  #: of write-ahead logs
 
-    @property
-    def full(self) -> bool:
-        """Whether the next write finds no room."""
-        return self.room == 0
-
-    @full.setter
-    def full(self, full: bool) -> None:
-        self.room = 0 if full else None
-
     def xOpen(self, name: Any, flags: list[int]) -> "_File":
         return _File(self, name, flags)
 
-    def take_write(self) -> None:
-        """Raise what SQLite reports when a write fails, if this one does."""
+    def take_write(self, *, is_log: bool) -> None:
+        """Raise what SQLite reports when a write fails, if this one does.
+
+        `room` spares the store's own file: it is written once a commit is done, SQLite passes over a failure
+        there, and apsw would report it as the commit's.
+        """
         self.writes += 1
         if self.broken:
             raise Broken("it fails")
-        if self.room is None:
-            return
-        if self.room == 0:
+        if self.full or (self.room == 0 and is_log):
             raise apsw.FullError("no room left")
-        self.room -= 1
+        if self.room is not None and is_log:
+            self.room -= 1
 
 
 class Broken(apsw.IOError):
@@ -55,7 +50,7 @@ class _File(apsw.VFSFile):
         self._is_log = str(name.filename() if isinstance(name, apsw.URIFilename) else name).endswith("-wal")
 
     def xWrite(self, data: bytes, offset: int) -> None:
-        self._disk.take_write()
+        self._disk.take_write(is_log=self._is_log)
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:

@@ -225,7 +225,7 @@ async def test_bytes_that_became_others_are_told_or_change_no_message(bases, dam
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_bytes_that_became_others_anywhere_are_told_or_change_no_message(bases, damaged):
-    await hurt_in_many_ways(bases, damaged, range(100, 350))
+    await hurt_in_many_ways(bases, damaged, range(100, 220))
 
 
 def edit(sql: str) -> Callable[[Path], None]:
