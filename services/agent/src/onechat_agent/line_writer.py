@@ -37,8 +37,8 @@ class LineWriter:
     ) -> str | None:
         """The node's line, written by who sees the view lines `seen`; None when no answer held any.
 
-        `asked` is kept in step with each answer, also where it ends in a ModelFailure. `on_start` is called
-        when an answer begins.
+        A line that is too long stands where the model gives no shorter one. `asked` is kept in step with
+        each answer, also where it ends in a ModelFailure. `on_start` is called when an answer begins.
         """
         items: list[Item] = [
             UserItem(text=rendering.view_text(seen)),
@@ -46,7 +46,12 @@ class LineWriter:
         ]
         shortest: str | None = None
         for _ in range(compaction.TRIES):
-            answer = await self._answer(seat, items, asked, on_start)
+            try:
+                answer = await self._answer(seat, items, asked, on_start)
+            except ModelFailure as failure:
+                if shortest is None or not of_content(failure):
+                    raise
+                return shortest
             choice = compaction.choose(answer.text)
             if choice is None:
                 return shortest

@@ -114,6 +114,24 @@ async def test_an_answer_without_a_line_counts_and_the_next_call_asks_again(
     assert await costs(house.memory) == (1, 2, 0, 1)
 
 
+@pytest.mark.parametrize(
+    "nothing",
+    [EMPTY, Answer(refusal="No."), bad_request("Invalid prompt.", code="invalid_prompt")],
+    ids=["empty", "refused", "invalid"],
+)
+async def test_a_line_that_is_too_long_is_kept_when_no_shorter_one_can_be_had(
+    house: CompactorHouse, nothing: str | Answer | HttpFault
+) -> None:
+    """It was paid for, and stands for more than the head of its message would."""
+    house.scripted.script(*answers("m", TOO_LONG, nothing))
+    await house.remember("one", 1, "m")
+
+    await house.unbuilt("one")
+
+    assert await costs(house.memory) == (1, 2, 1, 1)
+    assert (await house.memory.zoom("0+0", log="one")).lines[0].text == "c" * 600
+
+
 @pytest.mark.parametrize("break_", [None, Break.CUT], ids=["busy", "broken off"])
 async def test_a_call_that_was_not_answered_counts_nothing(
     house: CompactorHouse, clock: ManualClock, break_: Break | None
