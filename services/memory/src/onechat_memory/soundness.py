@@ -102,8 +102,8 @@ def look(db: apsw.Connection, number: int, start: int) -> Seen:
                 return Seen(fault=f"message {place} is missing")
         if fault := rows.line_fault(db, number, start, place):
             return Seen(fault=fault)
-    except ValueError:  # no text, or no word of ours
-        return Seen(fault=f"a text of message {place} or near it cannot be read")
+    except (ValueError, TypeError, OverflowError):  # no text, no word of ours, no list, no instant
+        return Seen(fault=f"a field of message {place} or near it cannot be read")
     return Seen(next_id=place)
 
 

@@ -264,6 +264,8 @@ async def test_a_log_that_does_not_end_where_its_row_says_is_refused_at_every_st
         (HOLE, "message 77 is missing"),
         ("UPDATE messages SET text = text || '!' WHERE log = 1 AND id = 5", "message 5 is not what was"),
         ("UPDATE messages SET kind = 'use' WHERE log = 1 AND id = 9", "cannot be read"),
+        ("UPDATE messages SET time = 9000000000000000000 WHERE log = 1 AND id = 9", "cannot be read"),
+        ("UPDATE messages SET images = '5' WHERE log = 1 AND id = 9", "cannot be read"),
         ("UPDATE messages SET text = 'x' WHERE log = 1 AND key = 'long' AND part = 2", "is not what was"),
         ("UPDATE messages SET key = 'x' WHERE log = 1 AND key = 'long' AND part = 2", "is not what was"),
         ("DELETE FROM nodes WHERE log = 1 AND level = 0 AND place = 3", "message 3 has no line"),
