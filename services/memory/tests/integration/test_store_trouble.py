@@ -12,8 +12,9 @@ from onechat_memory.adapters import contract
 from onechat_memory.bells import Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
-from onechat_runtime.errors import RemoteError
+from onechat_runtime.errors import RemoteError, StoreFull
 
+from tests.fakes.memory_at_hand import at_hand
 from tests.fakes.memory_server import LOG, MemoryServer, new_message
 
 CHAT, COMPACTION = ViewLimits(high_bytes=2_400, low_bytes=1_200), ViewLimits(high_bytes=1_200, low_bytes=600)
@@ -53,6 +54,34 @@ async def test_no_space_in_the_middle_of_an_append_is_refused_and_works_again_la
     assert memory.store.read(lambda db: db.execute("PRAGMA integrity_check").get) == "ok"
     assert live.length == 80
     assert live.bytes == sum(len(line.split("|", 1)[1]) for line in live.text.splitlines()[1:-1])
+
+
+async def test_no_space_at_any_page_of_an_append_leaves_the_views_in_memory_as_they_were(tmp_path, clock):
+    """The messages may find room, and the lines that were made from them in memory not."""
+    messages = [new_message(f"m{number}", f"{number} " + "v" * 300) for number in range(12)]
+    refused = 0
+    async with at_hand(tmp_path / "often", clock) as memory, at_hand(tmp_path / "never", clock) as never:
+        for one in (memory, never):
+            await one.create("small", chat_view=CHAT, compaction_view=COMPACTION)
+            await one.append(*(new_message(f"w{number}", "w" * 100) for number in range(20)), log="small")
+        pages = await memory.store.write(lambda db: db.execute("PRAGMA page_count").get)
+        while True:
+            most = pages + refused
+            await memory.store.write(lambda db, most=most: db.execute(f"PRAGMA max_page_count = {most}").get)
+            try:
+                await memory.append(*messages, log="small")
+            except StoreFull:
+                refused += 1
+                continue
+            break
+        await make_room(memory)
+        await never.append(*messages, log="small")
+        for number in range(30):
+            for one in (memory, never):
+                await one.append(new_message(f"n{number}", f"{number} " + "n" * 90), log="small")
+            assert await memory.view("small") == await never.view("small")
+
+    assert refused > 2
 
 
 async def test_an_append_that_is_undone_with_its_whole_commit_leaves_no_line_in_memory(memory, clock):
