@@ -1,4 +1,4 @@
-"""The composition root of the memory service: settings in, five rooms built, a server out."""
+"""The composition root of the memory service: settings in, its rooms built, a server out."""
 
 import secrets
 import sys

@@ -1,7 +1,7 @@
 """One log inside one transaction: messages in, nodes built, views kept and fitted.
 
 Runs in the store's writing thread, and changes its two views in memory together with their rows. How such a
-change begins, commits or is undone: chat_logs.py. Reading: reading.py.
+change begins, commits or is undone: log_changes.py. Reading: reading.py.
 """
 
 from collections.abc import Sequence

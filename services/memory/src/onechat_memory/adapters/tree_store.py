@@ -163,7 +163,7 @@ class TreeStore:
         return self.failures(node)
 
     def count_failing(self) -> int:
-        """How many nodes failed and are not built."""
+        """How many nodes failed and have had no line since."""
         row = self._db.execute(
             "SELECT count(*) FROM failures WHERE log = ? AND count > 0", (self._log,)
         ).fetchone()

@@ -109,8 +109,8 @@ class Stats:
 
     log: Log
     built: int
-    ready: int  #: nodes that could be built now, leased ones among them
-    failing: int  #: nodes that failed at least once and are not built
+    ready: int  #: nodes that could be built now, leased ones and those to be built again among them
+    failing: int  #: nodes that failed at least once and have had no line since
     degraded: int
     unbuilt_leaves: int
     chat_bytes: int

@@ -1,6 +1,6 @@
 """What can be built: which work is ready, what follows from a built node, what a piece may see. Pure.
 
-The queues themselves are tables (adapters/log_store.py) that are kept in step by these rules; who has which
+The queues themselves are tables (adapters/tree_store.py) that are kept in step by these rules; who has which
 piece at the moment: leases.py.
 """
 

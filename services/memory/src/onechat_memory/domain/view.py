@@ -1,7 +1,7 @@
 """Which lines of a view merge, and when. Pure: no clock, no store.
 
 Sizes are UTF-8 bytes of the lines' texts, without `id+n|` and line end. How a node's text comes about:
-ready.py and lines.py. Where views are kept: adapters/log_store.py.
+ready.py and lines.py. Where views are kept: adapters/tree_store.py.
 """
 
 from __future__ import annotations

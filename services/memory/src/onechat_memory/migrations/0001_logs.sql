@@ -1,4 +1,4 @@
--- Logs and their messages. Nothing here is ever edited or deleted but a log's own row.
+-- Logs and their messages. A message is never edited, and goes only with its whole log; a log's row moves with it.
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY AUTOINCREMENT, -- what the other tables name a log by; an id can move to another log
     id TEXT NOT NULL UNIQUE,
