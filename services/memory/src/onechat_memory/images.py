@@ -7,9 +7,10 @@ adapters/image_store.py. Whatever reads or writes a file runs in a thread.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
@@ -21,6 +22,7 @@ from onechat_memory.adapters.image_store import (
     ImageFiles,
     ImageRows,
     IncomingFile,
+    OpenImage,
     StoredImage,
     damaged,
 )
@@ -36,6 +38,8 @@ from onechat_memory.errors import ImageDamaged, ImageInvalid, ImageUnknown
 
 PIECE_MAX: Final = 65_536  #: bytes of one piece's content
 SHA256_BYTES: Final = 32
+
+T = TypeVar("T")
 
 log = logs.get("onechat.images")
 
@@ -62,7 +66,7 @@ class Images:
 
     async def put(self, pieces: AsyncIterable[Piece]) -> StoredImage:
         """The image that `pieces` make, on disk. Raises ImageInvalid, StoreFull; then nothing is kept."""
-        file = await asyncio.to_thread(self._files.receive)
+        file = await opened(self._files.receive, IncomingFile.discard)
         try:
             kind = await _take(pieces, file)
             await asyncio.to_thread(file.sync)
@@ -121,7 +125,7 @@ class Images:
             raise
 
     async def _read(self, image: StoredImage) -> AsyncGenerator[Piece, None]:
-        file = await asyncio.to_thread(self._files.open, image)
+        file = await opened(partial(self._files.open, image), OpenImage.close)
         given = hashlib.sha256()
         try:
             while content := await asyncio.to_thread(file.read):
@@ -132,6 +136,21 @@ class Images:
         if given.digest() != image.sha256:
             raise damaged(image.name, "its content has changed")
         yield Piece(b"", given.digest())
+
+
+async def opened(make: Callable[[], T], close: Callable[[T], None]) -> T:
+    """What `make` opens in a thread; it is closed again for a caller that has gone away meanwhile."""
+    opening = asyncio.ensure_future(asyncio.to_thread(make))
+
+    def close_unwanted(done: "asyncio.Future[T]") -> None:
+        if done.exception() is None:
+            close(done.result())
+
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(close_unwanted)
+        raise
 
 
 async def _take(pieces: AsyncIterable[Piece], file: IncomingFile) -> ImageType:

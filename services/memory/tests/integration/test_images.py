@@ -15,7 +15,7 @@ from grpc import StatusCode
 from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.memory.v1 import image_pb2
 from onechat_memory.domain.image_types import SIZE_MAX
-from onechat_memory.images import Images, Piece
+from onechat_memory.images import Images, Piece, opened
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.disk import Disk
@@ -159,6 +159,26 @@ async def test_a_caller_that_goes_away_leaves_nothing(memory, folder):
 
     await until(lambda: files(folder) == {})
     assert rows(memory) == []
+
+
+async def test_what_is_opened_for_a_caller_that_has_gone_away_is_closed():
+    """Each would be a file of the process that is never closed, until it can open no more."""
+    begun, go_on, closed = threading.Event(), threading.Event(), asyncio.Event()
+
+    def make() -> str:
+        begun.set()
+        go_on.wait(10)
+        return "a file"
+
+    opening = asyncio.create_task(opened(make, lambda file: closed.set()))
+    await asyncio.to_thread(begun.wait, 10)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert not closed.is_set()
+
+    go_on.set()
+
+    await asyncio.wait_for(closed.wait(), 10)
 
 
 async def test_a_caller_that_goes_away_while_its_row_is_written_leaves_a_whole_image(memory, folder, clock):
