@@ -25,10 +25,10 @@ from onechat_memory.errors import LogExists, LogIsFlat, LogNotKept, LogNotLive, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Request:
     """What tells a call that comes twice."""
 
-    request_id: str  #: the caller's; empty for none
+    id: str  #: the caller's; empty for none
     body: bytes
 
 
@@ -43,7 +43,7 @@ class Upkeep:
         self._clock = clock
 
     async def rebuild(
-        self, log: LogId, *, degraded: bool, demo: bool, asked: Asked, answer: Callable[[int], bytes]
+        self, log: LogId, *, degraded: bool, demo: bool, request: Request, answer: Callable[[int], bytes]
     ) -> bytes:
         """The `answer` to how many of the log's nodes will be built again: all that are poor as is said.
 
@@ -59,10 +59,10 @@ class Upkeep:
             self._store.when_committed(partial(self._bells.ring, WORK))
             return answer(TreeStore(db, row.number).rebuilds.mark(degraded=degraded, demo=demo))
 
-        return await self._once(asked, job)
+        return await self._once(request, job)
 
     async def swap(
-        self, live: LogId, staged: LogId, kept: LogId, *, asked: Asked, answer: Callable[[Log], bytes]
+        self, live: LogId, staged: LogId, kept: LogId, *, request: Request, answer: Callable[[Log], bytes]
     ) -> bytes:
         """Put the log `staged` in the place of `live`, which is kept as `kept`; the `answer` to the new one.
 
@@ -79,9 +79,9 @@ class Upkeep:
             self._store.when_committed(partial(self._swapped, old, new))
             return answer(_row(db, live).log)
 
-        return await self._once(asked, job)
+        return await self._once(request, job)
 
-    async def delete(self, log: LogId, *, asked: Asked) -> None:
+    async def delete(self, log: LogId, *, request: Request) -> None:
         """Delete a kept log; one that is not there is no error. Its rows go afterwards.
 
         Raises LogNotKept, KeyReused, BadRequestId, StoreFull.
@@ -97,15 +97,13 @@ class Upkeep:
             self._store.when_committed(partial(self._bells.ring, REMOVAL))
             return b""
 
-        await self._once(asked, job)
+        await self._once(request, job)
 
-    async def _once(self, asked: Asked, job: Callable[[apsw.Connection], bytes]) -> bytes:
+    async def _once(self, request: Request, job: Callable[[apsw.Connection], bytes]) -> bytes:
         """What `job` gives, or gave when this request came first."""
         now = self._clock.now()
         return await self._store.write(
-            lambda db: once(
-                db, request_id=asked.request_id, body=asked.body, now=now, answer=partial(job, db)
-            )
+            lambda db: once(db, request_id=request.id, body=request.body, now=now, answer=partial(job, db))
         )
 
     def _swapped(self, old: LogRow, new: LogRow) -> None:

@@ -9,7 +9,7 @@ from onechat_runtime.request_ids import call_body
 from onechat_memory.adapters import contract
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import Log
-from onechat_memory.upkeep import Asked, Upkeep
+from onechat_memory.upkeep import Request, Upkeep
 
 
 class UpkeepServicer:
@@ -24,7 +24,7 @@ class UpkeepServicer:
             LogId(request.log_id),
             degraded=request.degraded,
             demo=request.demo,
-            asked=_asked("RebuildNodes", request.request_id, request),
+            request=_request("RebuildNodes", request.request_id, request),
             answer=_rebuilt,
         )
         return upkeep_pb2.RebuildNodesResponse.FromString(given)
@@ -34,7 +34,7 @@ class UpkeepServicer:
             LogId(request.log_id),
             LogId(request.staged_log_id),
             contract.kept_id(request.kept_log_id),
-            asked=_asked("SwapLog", request.request_id, request),
+            request=_request("SwapLog", request.request_id, request),
             answer=_swapped,
         )
         return upkeep_pb2.SwapLogResponse.FromString(given)
@@ -43,13 +43,13 @@ class UpkeepServicer:
         self, request: upkeep_pb2.DeleteLogRequest, context: Any
     ) -> upkeep_pb2.DeleteLogResponse:
         await self._upkeep.delete(
-            LogId(request.log_id), asked=_asked("DeleteLog", request.request_id, request)
+            LogId(request.log_id), request=_request("DeleteLog", request.request_id, request)
         )
         return upkeep_pb2.DeleteLogResponse()
 
 
-def _asked(rpc: str, request_id: str, request: Message) -> Asked:
-    return Asked(request_id=request_id, body=call_body(rpc, request))
+def _request(rpc: str, request_id: str, request: Message) -> Request:
+    return Request(id=request_id, body=call_body(rpc, request))
 
 
 def _rebuilt(nodes: int) -> bytes:
