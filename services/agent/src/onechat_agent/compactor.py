@@ -133,9 +133,7 @@ class Compactor:
                 await self._clock.sleep(NOTHING_PAUSE_S)  # another holder is at it, or the wait is cut short
             return
         seat = self._seats.get(lease.log)
-        if (
-            seat is not None
-        ):  # a log that no agent here has: given back, it would come again at once, for ever
+        if seat is not None:  # one without would come again at once, for ever, if it were given back
             self._put_to_work(workers, seat, lease)
 
     def _put_to_work(self, workers: asyncio.TaskGroup, seat: Seat, lease: Lease) -> None:

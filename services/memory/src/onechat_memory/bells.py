@@ -16,7 +16,6 @@ Topic = NewType("Topic", str)
 
 WORK: Final = Topic("work")  #: some log may have a piece that is ready
 APPENDED: Final = Topic("appended")  #: some log has new messages, or the index what can be merged
-
 REMOVAL: Final = Topic("removal")  #: a log was deleted, and its rows are to go
 
 

@@ -24,7 +24,9 @@ class SearchServicer:
             LogId(request.log_id),
             contract.wanted_words(request.words),
             before=contract.search_token(request.page_token),
-            most=contract.search_page(request.page_size),
+            most=contract.page_size(
+                request.page_size, default=contract.FOUND_DEFAULT, most=contract.FOUND_MAX
+            ),
             within_s=CAP_S if left_s is None else left_s,
         )
         return search_pb2.SearchMessagesResponse(

@@ -15,7 +15,7 @@ from onechat_memory.compactions import Compactions
 from onechat_memory.domain.costs import Asked
 from onechat_memory.domain.leases import OUT_MAX, LeaseId, LogId
 from onechat_memory.domain.tree import Node, node_at
-from onechat_memory.errors import BadPage, CauseMissing, NodeUnknown
+from onechat_memory.errors import CauseMissing, NodeUnknown
 from onechat_memory.image_servicer import ImageServicer
 from onechat_memory.images import Images
 from onechat_memory.reading import Reading
@@ -31,8 +31,6 @@ ALLOW: Final = {method.name: _CALLERS for method in DESCRIPTOR.methods}
 WAITS: Final = frozenset({"GetView", "LeaseCompactions"})  #: may wait long, and end when the service does
 #: s, of a call without a deadline
 CAPS: Final = dict.fromkeys(WAITS, contract.WAIT_MAX_S + 10) | {"PutImage": 60.0, "GetImage": 60.0}
-LOGS_MAX: Final = 1_000  #: in one page
-LOGS_DEFAULT: Final = 100
 
 
 class MemoryServicer(
@@ -68,9 +66,7 @@ class MemoryServicer(
     async def ListLogs(
         self, request: memory_service_pb2.ListLogsRequest, context: Any
     ) -> memory_service_pb2.ListLogsResponse:
-        if request.page_size < 0:
-            raise BadPage
-        size = min(request.page_size or LOGS_DEFAULT, LOGS_MAX)
+        size = contract.page_size(request.page_size, default=contract.LOGS_DEFAULT, most=contract.LOGS_MAX)
         # A page's token is the last id before it.
         logs = self._reading.logs(contract.logs_token(request.page_token), size + 1)
         more = len(logs) > size

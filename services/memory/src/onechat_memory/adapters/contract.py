@@ -40,6 +40,8 @@ UTC_ZONE: Final = "UTC"
 UNNAMED: Final = "unnamed"  #: builder of a line that came without one
 WORDS_MAX: Final = 1_000  #: characters that are searched for
 BEGINNINGS_MAX: Final = 16  #: of words; for each, all that begins so is gathered in memory
+LOGS_MAX: Final = 1_000  #: in a page of logs
+LOGS_DEFAULT: Final = 100
 FOUND_MAX: Final = 100  #: messages in a page of a search
 FOUND_DEFAULT: Final = 20
 
@@ -200,11 +202,11 @@ def wanted_words(words: str) -> Wanted:
     return found
 
 
-def search_page(size: int) -> int:
-    """How many messages a page of a search has. Raises BadPage."""
-    if size < 0:
+def page_size(asked: int, *, default: int, most: int) -> int:
+    """How many there are in a page. Raises BadPage."""
+    if asked < 0:
         raise BadPage
-    return min(size or FOUND_DEFAULT, FOUND_MAX)
+    return min(asked or default, most)
 
 
 def search_token(token: str) -> int | None:
