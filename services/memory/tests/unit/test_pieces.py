@@ -1,8 +1,23 @@
 """A text that is too long for one message becomes several, and nothing of it is lost."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onechat_memory.domain.pieces import PIECE_MAX, pieces
+
+
+class WatchedText(str):
+    """A text that counts how often somebody looks into it."""
+
+    looks = 0
+
+    def rfind(self, *search) -> int:
+        self.looks += 1
+        return super().rfind(*search)
+
+    def __getitem__(self, place) -> str:
+        self.looks += 1
+        return super().__getitem__(place)
 
 
 def test_a_text_that_fits_stays_whole():
@@ -46,6 +61,24 @@ def test_a_run_of_marks_without_end_is_still_cut():
 
     assert "".join(made) == text
     assert all(0 < len(piece) <= 100 for piece in made)
+
+
+@pytest.mark.parametrize("unit", [" \u0301", "\n\u0301", " \u200d", "\n\u0301 \u0301", "\u0301\u200d"])
+def test_spaces_that_all_carry_marks_are_not_looked_at_one_by_one(unit: str):
+    """Pieces are made while the writing thread waits: a hostile message would hold up every other append."""
+    text = WatchedText(unit * (PIECE_MAX * 4 // len(unit)) + "a")
+
+    made = pieces(text)
+
+    assert "".join(made) == text
+    assert len(made) == 5
+    assert text.looks < 1_000 * len(made)
+
+
+def test_a_space_behind_some_that_carry_marks_is_still_found():
+    text = "a" * 85 + " " + "e \u0301" * 4 + "b" * 100
+
+    assert pieces(text, 100)[0] == "a" * 85 + " "
 
 
 def test_a_long_text_of_the_real_size_is_cut_by_its_lines():

@@ -5,9 +5,10 @@ Sizes here are characters (Unicode code points), as a page and a tool's output a
 
 from __future__ import annotations
 
-from onechat_memory.domain.text import cut_place
+from onechat_memory.domain.text import belongs_together, cut_place
 
 PIECE_MAX = 30_000  #: characters in one message
+_LOOKS_MAX = 64  #: a piece's end with more line ends or spaces that carry combining marks is no writing
 
 
 def pieces(text: str, most: int = PIECE_MAX) -> list[str]:
@@ -31,9 +32,11 @@ def _cut(text: str, start: int, most: int) -> int:
     end = start + most
     last_fifth = end - most // 5
     for mark in ("\n", " "):
-        found = text.rfind(mark, last_fifth, end)
-        while found >= 0:
-            if cut_place(text, found + 1) == found + 1:  # a space can carry a combining mark
-                return found + 1
+        found = end
+        for _ in range(_LOOKS_MAX):
             found = text.rfind(mark, last_fifth, found)
+            if found < 0:
+                break
+            if not belongs_together(text, found + 1):  # a space can carry a combining mark
+                return found + 1
     return max(cut_place(text, end), start + 1)
