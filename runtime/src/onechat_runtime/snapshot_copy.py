@@ -97,7 +97,10 @@ def _told_apart(db: apsw.Connection, stopped: threading.Event) -> Iterator[None]
             raise CopyStopped() from None
         raise
     except apsw.Error as error:
-        raise seen_from_outside(error, db) from error
+        meant = seen_from_outside(error, db)
+        if meant is error:
+            raise
+        raise meant from error
 
 
 def _set_up(db: apsw.Connection) -> None:

@@ -7,6 +7,7 @@ import stat
 from contextlib import closing, contextmanager
 from itertools import count
 
+import apsw
 import pytest
 from onechat_runtime.errors import StoreFull
 from onechat_runtime.snapshot_copy import CopyDamaged
@@ -186,6 +187,16 @@ async def test_no_room_for_a_copy_says_so_leaves_nothing_and_hurts_no_write(open
 
         assert left == []
         assert store.read(_teas) == ["before", "after"]
+
+
+async def test_an_error_of_the_copy_that_means_nothing_else_is_raised_as_it_came(store, snapshots_of):
+    """One that is its own cause sends whoever follows the causes round for ever."""
+    async with snapshots_of(store, lambda db: db.execute("DELETE FROM saucers").get) as snapshots:
+        frozen = await snapshots.freeze()
+        with pytest.raises(apsw.SQLError, match="saucers") as raised:
+            await snapshots.copy(frozen.snapshot_id)
+
+    assert raised.value.__cause__ is None
 
 
 @contextmanager
