@@ -40,11 +40,18 @@ class ChatLog:
         self.row = row
         self.changed = False  #: whether anything was written, so that the row must be saved
         self.more_work = False  #: whether something may have become ready
+        self.took_views = False  #: whether the views in memory were looked at, and so may have moved
         self._logs = logs
         self._tree = tree
         self._draft = TreeDraft(tree, row.length)
-        self._views = views
+        self._held = views
         self._now = now
+
+    @property
+    def _views(self) -> Views:
+        """The views in memory; there is no other way to them, so a change that never came here moved none."""
+        self.took_views = True
+        return self._held
 
     def append(self, messages: Sequence[NewMessage]) -> tuple[Appended, ...]:
         """Put the new ones of `messages` at the end, in order; known keys answer what they became.

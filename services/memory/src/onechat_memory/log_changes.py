@@ -118,8 +118,8 @@ class LogChanges:
             result = work(chat)
             chat.save()
         except BaseException:
-            # They may hold half of what is undone now.
-            self._views.pop(row.number, None)
+            if chat.took_views:  # they may hold half of what is undone now
+                self._views.pop(row.number, None)
             raise
         views.revision = row.revision
         return Change(result=result, more_work=chat.more_work, whole=row.unbuilt_leaves == 0)

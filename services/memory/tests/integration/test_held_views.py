@@ -8,8 +8,11 @@ import pytest
 from onechat_memory.adapters import contract
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.bells import Bells
+from onechat_memory.chat_log import ChatLog
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
+from onechat_memory.domain.tree import leaf
+from onechat_memory.errors import NodeBuilt, NodeUnknown
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.memory_server import LOG, new_message
@@ -121,3 +124,33 @@ async def test_a_line_that_is_refused_leaves_what_is_shown_as_it_was(memory):
         await memory.complete("0+2", "too early")
 
     assert await memory.view() == before
+
+
+async def test_a_change_that_is_refused_before_it_moves_anything_leaves_the_views_in_memory(memory, clock):
+    """A worker that sends its line twice must not make the writing thread load a whole view for each."""
+    logs, log = fresh(memory, clock), LogId(LOG)
+    await logs.append(log, contract.new_messages([new_message("0", "first")]))
+    before = await logs.fitted_view(log)
+
+    with pytest.raises(NodeBuilt):
+        await logs.change(log, lambda chat: chat.complete(leaf(0), "its line again", "builder"))
+    with pytest.raises(NodeUnknown):
+        await logs.change(log, lambda chat: chat.complete(leaf(7), "of no message", "builder"))
+
+    assert logs.given_view(committed(memory)) is before
+
+
+async def test_a_change_that_is_refused_after_it_moved_something_leaves_no_view_in_memory(memory, clock):
+    logs, log = fresh(memory, clock), LogId(LOG)
+    await logs.append(log, contract.new_messages([new_message("0", "first")]))
+    before = await logs.fitted_view(log)
+
+    def move_and_fail(chat: ChatLog) -> None:
+        chat.append(contract.new_messages([new_message("a", "undone")]))
+        chat.complete(leaf(0), "its line again", "builder")
+
+    with pytest.raises(NodeBuilt):
+        await logs.change(log, move_and_fail)
+
+    assert logs.given_view(committed(memory)) is None
+    assert (await logs.fitted_view(log)).text == before.text
