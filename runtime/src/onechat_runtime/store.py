@@ -30,6 +30,7 @@ T = TypeVar("T")
 BUSY_MS: Final = 5_000  # readers never wait for the writer in WAL; a recovery or a checkpoint may hold them
 WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
 ASIDE_THREADS: Final = 2
+INTEGRITY_CHECK: Final = "store-integrity-check"  #: name of the task that runs after an unclean end
 _MAGIC: Final = b"SQLite format 3\0"
 _PAGE_BYTES_MIN: Final = 512  # of any SQLite file; its own pages are a multiple
 _FULL: Final = "store_full"
@@ -97,7 +98,7 @@ class Store:
         lock, db, unclean = await asyncio.to_thread(_start, path, components, clock, vfs)
         store = cls(path, db, schema=len(migrations), vfs=vfs, board=board, after_unclean_end=unclean)
         if unclean:
-            store._check = asyncio.create_task(store._check_integrity())
+            store._check = asyncio.create_task(store._check_integrity(), name=INTEGRITY_CHECK)
         try:
             yield store
         finally:
@@ -178,10 +179,6 @@ class Store:
         It may be called though this job was undone, when others of the same commit were not.
         """
         self._writer.when_committed(listener)
-
-    def integrity_known(self) -> bool:
-        """Whether the check after an unclean end has ended; false where none was needed."""
-        return self._check is not None and self._check.done()
 
     def _settled(self, full: bool) -> None:
         if self._board is not None and full and self._gone():

@@ -18,7 +18,7 @@ from onechat_memory.soundness import Soundness
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.errors import ServiceError, StartRefused
 from onechat_runtime.health import HealthBoard
-from onechat_runtime.store import Store
+from onechat_runtime.store import INTEGRITY_CHECK, Store
 
 from tests.fakes.memory_at_hand import MemoryAtHand, at_hand
 from tests.fakes.memory_server import LOG, new_message, remembering
@@ -127,7 +127,7 @@ async def is_told(memory: MemoryAtHand) -> bool:
     """Whether the health tells of damage once everything was looked at."""
     await Soundness(memory.store, Hasty()).run()
     async with asyncio.timeout(20):
-        while memory.store.after_unclean_end and not memory.store.integrity_known():
+        while INTEGRITY_CHECK in {task.get_name() for task in asyncio.all_tasks()}:
             await asyncio.sleep(0.002)
     return "store_damaged" in memory.board.troubles()
 
