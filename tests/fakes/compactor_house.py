@@ -7,17 +7,20 @@ are told apart in the requests by their messages, which begin with their log's i
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.agents import open_root
 from onechat_agent.compactor import Compactor
+from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.limits import Limits
 from onechat_agent.events import Events, open_stream
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
@@ -78,6 +81,7 @@ class CompactorHouse:
         self.scripted = scripted
         self.counted = counted
         self.compactor: Compactor
+        self.usage: UsageBook
 
     async def remember(self, log: str, messages: int = 1, text: str = "") -> None:
         """Appends messages whose lines need a model; each text begins with the log's id."""
@@ -134,10 +138,11 @@ async def compacting(
     logs: Sequence[str] = ("one", "two"),
     clock: Clock | None = None,
     through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
+    limits: Mapping[str, Limits] = MappingProxyType({}),
 ) -> AsyncIterator[CompactorHouse]:
     """A compactor for `logs`, which are made where they are not there; it ends with the block.
 
-    It reaches the memory `through` a client.
+    It reaches the memory `through` a client. `limits`: of the logs that have others than usual.
     """
     settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
     for log in logs:
@@ -156,13 +161,19 @@ async def compacting(
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         seat = root_seat(settings, root, at_hand, reader, clock, ZONE, board)
         house = CompactorHouse(memory, scripted, CountedModel(client))
+        house.usage = UsageBook(store, clock, ZoneInfo(ZONE), {})
+        telling = Telling(store, Events(store, clock, await store.write(open_stream)), clock, board)
         house.compactor = Compactor(
             memory=reader,
             model=house.counted,
             builder=DEMO_MODEL,
-            seats={AgentId(log): replace(seat, id=AgentId(log), name=log) for log in logs},
-            usage=UsageBook(store, clock, ZoneInfo(ZONE), {}),
-            telling=Telling(store, Events(store, clock, await store.write(open_stream)), clock, board),
+            seats={
+                AgentId(log): replace(seat, id=AgentId(log), name=log, limits=limits.get(log, seat.limits))
+                for log in logs
+            },
+            usage=house.usage,
+            telling=telling,
+            day=DayLimit(store, clock, house.usage, telling),
             patience=Patience(clock, random.Random(7)),
             clock=clock,
         )

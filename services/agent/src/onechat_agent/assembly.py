@@ -18,6 +18,7 @@ from onechat_agent.agents import Agents
 from onechat_agent.asking import Asking, Model
 from onechat_agent.commands import Commands
 from onechat_agent.compactor import Compactor
+from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
 from onechat_agent.loop import AgentLoop
@@ -56,6 +57,7 @@ async def assemble(
     patience = Patience(clock, rng)
     events = Events(store, clock, await store.write(open_stream))
     telling = Telling(store, events, clock, board)
+    day = DayLimit(store, clock, usage, telling)
     compactor = Compactor(
         memory=memory,
         model=model,
@@ -63,6 +65,7 @@ async def assemble(
         seats={seat.id: seat},
         usage=usage,
         telling=telling,
+        day=day,
         patience=patience,
         clock=clock,
     )
@@ -72,10 +75,11 @@ async def assemble(
         memory=memory,
         queue=queue,
         events=events,
-        views=Views(memory, compactor, patience),
+        views=Views(memory, compactor, day, patience),
         asking=Asking(model, events, usage, clock, rng, telling),
         usage=usage,
         telling=telling,
+        day=day,
         patience=patience,
         clock=clock,
     )

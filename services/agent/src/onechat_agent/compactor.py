@@ -1,8 +1,8 @@
 """Builds the lines of the memory: leases pieces, has each written, gives lines back. Times are seconds.
 
 A piece's place is free as soon as it is done, so a slow one holds up no other. How a line is asked for:
-line_writer.py. Which calls wait for another's prefix: prefix_gate.py. Pauses: outages.py. What is ready, and
-what a line must be: the memory service.
+line_writer.py. Which calls wait for another's prefix: prefix_gate.py. Pauses: outages.py. An agent's limit
+of a day: day_limit.py. What is ready, and what a line must be: the memory service.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 
-from onechat_agent import sentences
 from onechat_agent.adapters.memory import Asked, Lease, MemoryClient, Piece
 from onechat_agent.asking import Model
+from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.line_writer import LineWriter, of_content, prefixes
 from onechat_agent.model.failures import ModelFailure
@@ -34,25 +34,16 @@ LEASED_MAX: Final = 8  # pieces of one log; the memory service's
 OUT_MAX: Final = 16  # of all logs: two busy ones at full speed; more only meets the model's rate limit
 LEASE_WAIT_S: Final = 60.0
 NOTHING_PAUSE_S: Final = 1.0  # after an answer without work that came at once
-DAY_LIMIT_FACTOR: Final = 2  # compactions go on to twice the day's limit: unbuilt lines would hold turns
 
 log = logs.get("onechat.agent")
 
 
-class DayUsedUp(ModelFailure):
-    """The agent has used twice its tokens of the day; its lines are built tomorrow."""
-
-    retriable = True
-
-    def __init__(self) -> None:
-        super().__init__(sentences.DAY_USED_UP, code="day_used_up")
-
-
 class _NoLine(StrEnum):
-    """Why a piece goes back without a line."""
+    """Why a piece has no line."""
 
     CONTENT = "content"
     UNAVAILABLE = "unavailable"
+    TOMORROW = "tomorrow"  #: its agent's day is used up; given back it would come again at once
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +72,7 @@ class Compactor:
         seats: Mapping[AgentId, Seat],
         usage: UsageBook,
         telling: Telling,
+        day: DayLimit,
         patience: Patience,
         clock: Clock,
     ) -> None:
@@ -88,7 +80,7 @@ class Compactor:
         self._memory = memory
         self._builder = builder
         self._seats = seats
-        self._usage = usage
+        self._day = day
         self._patience = patience
         self._clock = clock
         self._writer = LineWriter(model, usage, telling)
@@ -159,10 +151,10 @@ class Compactor:
         try:
             async with self._gate.through(place) as started:
                 line = await self._line(seat, job, started)
-            if isinstance(line, _NoLine):
-                await self._give_back(job, line)
-            else:
+            if not isinstance(line, _NoLine):
                 await self._take(job, line)
+            elif line is not _NoLine.TOMORROW:  # else its lease ends by itself
+                await self._give_back(job, line)
         except Exception as error:  # noqa: BLE001 - its lease ends by itself
             log.error("compactor_broke", stack=logs.stack_of(error))
         finally:
@@ -172,11 +164,12 @@ class Compactor:
         """The line of a piece, or why there is none; a failure pauses before the next call is let through."""
         if self._outages.on:
             return _NoLine.UNAVAILABLE
+        if self._day.holds_lines(seat):
+            log.debug("line_waits_for_tomorrow", agent=seat.name)
+            return _NoLine.TOMORROW
         began, piece = self._outages.count, job.piece
         task = Task(first=piece.first, count=piece.count, source=piece.source)
         try:
-            if self._usage.tokens_today(seat.id) >= DAY_LIMIT_FACTOR * seat.limits.tokens_per_day:
-                raise DayUsedUp
             line = await self._writer.line(
                 seat, job.lease.view_lines[: piece.lines_seen], task, job.asked, started
             )

@@ -10,11 +10,10 @@ from onechat_runtime import logs
 from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
-from onechat_agent.adapters import agent_rows, turn_rows
+from onechat_agent.adapters import turn_rows
 from onechat_agent.domain.delivery import Delivery, choose
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
-from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
 from onechat_agent.turn import TurnAtWork
 
@@ -98,15 +97,9 @@ class AgentLoop:
 
     async def _within_day(self) -> bool:
         """Whether today's tokens are not used up; tells so once a day and waits a while when they are."""
-        usage = self._means.usage
-        if usage.tokens_today(self._seat.id) < self._seat.limits.tokens_per_day:
+        if not self._means.day.holds_turns(self._seat):
             return True
-        fact, today = f"day_told:{self._seat.id}", usage.today()
-        if self._means.store.read(lambda db: agent_rows.fact(db, fact)) != today:
-            await committed(
-                self._means.store, self._means.clock, lambda db: agent_rows.set_fact(db, fact, today)
-            )
-            await self._means.telling.notice(self._seat, None, sentences.DAY_USED_UP)
-        to_tomorrow_s = (usage.tomorrow() - self._means.clock.now()).total_seconds()
+        await self._means.day.tell(self._seat)
+        to_tomorrow_s = (self._means.usage.tomorrow() - self._means.clock.now()).total_seconds()
         await self._means.clock.sleep(min(max(to_tomorrow_s, 1.0), LOOK_AGAIN_S))
         return False

@@ -7,6 +7,7 @@ from onechat_runtime.store import Store
 
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.asking import Asking
+from onechat_agent.day_limit import DayLimit
 from onechat_agent.events import Events
 from onechat_agent.patience import Patience
 from onechat_agent.queue import Queue
@@ -27,5 +28,6 @@ class Means:
     asking: Asking
     usage: UsageBook
     telling: Telling
+    day: DayLimit
     patience: Patience
     clock: Clock

@@ -231,7 +231,7 @@ class TurnAtWork:
             raise EndedByLimit(sentences.CALLS_USED_UP.format(calls=limits.calls))
         if self._means.clock.monotonic() - self._began_s >= limits.minutes * 60:
             raise EndedByLimit(sentences.MINUTES_USED_UP.format(minutes=limits.minutes))
-        if self._means.usage.tokens_today(self._seat.id) >= limits.tokens_per_day:
+        if self._means.day.holds_turns(self._seat):
             raise EndedByLimit(sentences.DAY_USED_UP)
 
     def _size(self) -> int:

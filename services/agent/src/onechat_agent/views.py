@@ -1,6 +1,7 @@
 """Waiting for an agent's view until every line of it is built.
 
-Lines are built by the compactor; what keeps it from building them ends the wait where waiting is no use.
+Lines are built by the compactor; what keeps it from building them ends the wait where waiting is no use, and
+an agent whose lines wait for tomorrow says so.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ from typing import Final
 
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.compactor import Compactor
+from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.chat import View
 from onechat_agent.patience import Patience
 from onechat_agent.seat import Seat
@@ -18,9 +20,10 @@ WAIT_S: Final = 20.0  # one call's wait; the next follows at once
 class Views:
     """Whole views for turns."""
 
-    def __init__(self, memory: MemoryClient, compactor: Compactor, patience: Patience) -> None:
+    def __init__(self, memory: MemoryClient, compactor: Compactor, day: DayLimit, patience: Patience) -> None:
         self._memory = memory
         self._compactor = compactor
+        self._day = day
         self._patience = patience
 
     async def whole(self, seat: Seat) -> View:
@@ -43,6 +46,8 @@ class Views:
                     return view
                 if reading.result().whole:
                     return reading.result()
+                if self._day.holds_lines(seat):
+                    await self._day.tell(seat)
         finally:
             failing.cancel()
             if reading is not None:

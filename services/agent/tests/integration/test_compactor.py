@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2, usage_pb2
-from onechat_agent.domain.limits import Limits
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.agent_house import House, living
@@ -193,21 +192,6 @@ async def test_what_lines_cost_is_recorded_as_compaction(
         (usage,) = answer.usage
         assert (usage.purpose, usage.calls) == (usage_pb2.USAGE_PURPOSE_COMPACTION, 2)
         assert usage.input_tokens > 0
-
-
-async def test_lines_are_built_to_twice_the_days_limit(
-    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
-) -> None:
-    """Else the first turn of the next day would wait for all of them."""
-    clock = ManualClock()
-    async with living(tmp_path, memory, model, clock=clock, limits=Limits(tokens_per_day=1)) as house:
-        await remember(house)
-        assert "not summarized" not in await line(house)
-        await remember(house)
-        await clock.until_sleeping(2)  # paused: the first line has used it up
-
-        assert len(model.requests(COMPACTION)) == 1
-        assert not (await memory.view(house.seat.id)).whole
 
 
 async def test_a_log_of_nobody_keeps_the_compactor_from_nothing(
