@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from onechat.memory.v1 import search_pb2
 
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in, contract_out
 from onechat_memory.domain.leases import LogId
 from onechat_memory.searching import Searching
 
@@ -22,14 +22,14 @@ class SearchServicer:
         left_s = context.time_remaining()
         found = await self._searching.find(
             LogId(request.log_id),
-            contract.wanted_words(request.words),
-            before=contract.search_token(request.page_token),
-            most=contract.page_size(
-                request.page_size, default=contract.FOUND_DEFAULT, most=contract.FOUND_MAX
+            contract_in.wanted_words(request.words),
+            before=contract_in.search_token(request.page_token),
+            most=contract_in.page_size(
+                request.page_size, default=contract_in.FOUND_DEFAULT, most=contract_in.FOUND_MAX
             ),
             within_s=CAP_S if left_s is None else left_s,
         )
         return search_pb2.SearchMessagesResponse(
-            messages=map(contract.message_to_proto, found.messages),
+            messages=map(contract_out.message_to_proto, found.messages),
             next_page_token="" if found.next_before is None else str(found.next_before),
         )

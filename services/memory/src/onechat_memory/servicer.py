@@ -1,7 +1,7 @@
 """onechat.memory.v1.MemoryService: proto to domain to proto. No rule and no SQL lives here.
 
 Calls about images, search and upkeep: image_servicer.py, search_servicer.py, upkeep_servicer.py. Who may call
-what: ALLOW. How nouns translate: adapters/contract.py.
+what: ALLOW. How nouns translate: adapters/contract_in.py, contract_out.py.
 """
 
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, stats_pb2
 
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in, contract_out
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.compactions import Compactions
 from onechat_memory.domain.costs import Asked
@@ -30,7 +30,7 @@ _CALLERS: Final = frozenset({"agent", "operator"})
 ALLOW: Final = {method.name: _CALLERS for method in DESCRIPTOR.methods}
 WAITS: Final = frozenset({"GetView", "LeaseCompactions"})  #: may wait long, and end when the service does
 #: s, of a call without a deadline
-CAPS: Final = dict.fromkeys(WAITS, contract.WAIT_MAX_S + 10) | {"PutImage": 60.0, "GetImage": 60.0}
+CAPS: Final = dict.fromkeys(WAITS, contract_in.WAIT_MAX_S + 10) | {"PutImage": 60.0, "GetImage": 60.0}
 
 
 class MemoryServicer(
@@ -60,30 +60,32 @@ class MemoryServicer(
     async def CreateLog(
         self, request: memory_service_pb2.CreateLogRequest, context: Any
     ) -> memory_service_pb2.CreateLogResponse:
-        log = await self._logs.create(contract.new_log(request))
-        return memory_service_pb2.CreateLogResponse(log=contract.log_to_proto(log))
+        log = await self._logs.create(contract_in.new_log(request))
+        return memory_service_pb2.CreateLogResponse(log=contract_out.log_to_proto(log))
 
     async def ListLogs(
         self, request: memory_service_pb2.ListLogsRequest, context: Any
     ) -> memory_service_pb2.ListLogsResponse:
-        size = contract.page_size(request.page_size, default=contract.LOGS_DEFAULT, most=contract.LOGS_MAX)
+        size = contract_in.page_size(
+            request.page_size, default=contract_in.LOGS_DEFAULT, most=contract_in.LOGS_MAX
+        )
         # A page's token is the last id before it.
-        logs = self._reading.logs(contract.logs_token(request.page_token), size + 1)
+        logs = self._reading.logs(contract_in.logs_token(request.page_token), size + 1)
         more = len(logs) > size
         return memory_service_pb2.ListLogsResponse(
-            logs=map(contract.log_to_proto, logs[:size]),
+            logs=map(contract_out.log_to_proto, logs[:size]),
             next_page_token=logs[size - 1].asked.id if more else "",
         )
 
     async def GetLogStats(
         self, request: stats_pb2.GetLogStatsRequest, context: Any
     ) -> stats_pb2.GetLogStatsResponse:
-        return contract.stats_to_proto(self._reading.stats(LogId(request.log_id)))
+        return contract_out.stats_to_proto(self._reading.stats(LogId(request.log_id)))
 
     async def AppendMessages(
         self, request: memory_service_pb2.AppendMessagesRequest, context: Any
     ) -> memory_service_pb2.AppendMessagesResponse:
-        messages = contract.new_messages(request.messages)
+        messages = contract_in.new_messages(request.messages)
         made = await self._logs.append(LogId(request.log_id), messages)
         return memory_service_pb2.AppendMessagesResponse(
             appended=[
@@ -97,7 +99,7 @@ class MemoryServicer(
     async def GetView(
         self, request: memory_service_pb2.GetViewRequest, context: Any
     ) -> memory_service_pb2.GetViewResponse:
-        shown = await self._views.view(LogId(request.log_id), contract.wait_s(request.wait))
+        shown = await self._views.view(LogId(request.log_id), contract_in.wait_s(request.wait))
         return memory_service_pb2.GetViewResponse(
             text=shown.text,
             length=shown.length,
@@ -114,8 +116,8 @@ class MemoryServicer(
         start = request.page_id if request.HasField("page_id") else None
         found = self._reading.zoom(LogId(request.log_id), request.first_id, request.count, start)
         return memory_service_pb2.ZoomResponse(
-            lines=[contract.line_to_proto(node, text) for node, text in found.lines],
-            messages=map(contract.message_to_proto, found.messages),
+            lines=[contract_out.line_to_proto(node, text) for node, text in found.lines],
+            messages=map(contract_out.message_to_proto, found.messages),
             next_page_id=found.next_id,
         )
 
@@ -123,7 +125,9 @@ class MemoryServicer(
         self, request: memory_service_pb2.GetMessageTimeRequest, context: Any
     ) -> memory_service_pb2.GetMessageTimeResponse:
         body = self._reading.message(LogId(request.log_id), request.id).body
-        return memory_service_pb2.GetMessageTimeResponse(time=contract.timestamp(body.time), zone=body.zone)
+        return memory_service_pb2.GetMessageTimeResponse(
+            time=contract_out.timestamp(body.time), zone=body.zone
+        )
 
     async def ListMessages(
         self, request: memory_service_pb2.ListMessagesRequest, context: Any
@@ -133,15 +137,17 @@ class MemoryServicer(
         start = request.start_id
         while start < end:
             messages = self._reading.chunk(number, start, end)
-            yield memory_service_pb2.ListMessagesResponse(messages=map(contract.message_to_proto, messages))
+            yield memory_service_pb2.ListMessagesResponse(
+                messages=map(contract_out.message_to_proto, messages)
+            )
             start += len(messages)
 
     async def LeaseCompactions(
         self, request: memory_service_pb2.LeaseCompactionsRequest, context: Any
     ) -> memory_service_pb2.LeaseCompactionsResponse:
-        holder = contract.holder_name(request.holder)
+        holder = contract_in.holder_name(request.holder)
         most = max(1, min(request.max_pieces or OUT_MAX, OUT_MAX))
-        leased = await self._compactions.lease(holder, most, contract.wait_s(request.wait))
+        leased = await self._compactions.lease(holder, most, contract_in.wait_s(request.wait))
         if leased is None:
             return memory_service_pb2.LeaseCompactionsResponse()
         return memory_service_pb2.LeaseCompactionsResponse(
@@ -159,14 +165,14 @@ class MemoryServicer(
             log_id=leased.work.log,
             generation=leased.work.generation,
             view_lines=leased.work.view,
-            expire_time=contract.timestamp(leased.expire_time),
+            expire_time=contract_out.timestamp(leased.expire_time),
         )
 
     async def CompleteCompaction(
         self, request: memory_service_pb2.CompleteCompactionRequest, context: Any
     ) -> memory_service_pb2.CompleteCompactionResponse:
         node = self._node(request.log_id, request.first_id, request.count)
-        builder = contract.builder_name(request.builder)
+        builder = contract_in.builder_name(request.builder)
         line = await self._compactions.complete(
             LogId(request.log_id),
             node,

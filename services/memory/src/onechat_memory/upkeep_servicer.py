@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 from onechat.memory.v1 import upkeep_pb2
 from onechat_runtime.request_ids import call_body
 
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in, contract_out
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import Log
 from onechat_memory.upkeep import Request, Upkeep
@@ -33,7 +33,7 @@ class UpkeepServicer:
         given = await self._upkeep.swap(
             LogId(request.log_id),
             LogId(request.staged_log_id),
-            contract.kept_id(request.kept_log_id),
+            contract_in.kept_id(request.kept_log_id),
             request=_request("SwapLog", request.request_id, request),
             answer=_swapped,
         )
@@ -57,4 +57,4 @@ def _rebuilt(nodes: int) -> bytes:
 
 
 def _swapped(log: Log) -> bytes:
-    return upkeep_pb2.SwapLogResponse(log=contract.log_to_proto(log)).SerializeToString()
+    return upkeep_pb2.SwapLogResponse(log=contract_out.log_to_proto(log)).SerializeToString()

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from grpc import StatusCode
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in
 from onechat_memory.bells import WORK, Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.pieces import PIECE_MAX
@@ -235,7 +235,7 @@ async def test_an_append_whose_caller_is_gone_is_kept_and_rings(memory, clock):
     """The caller sends it again with its key; what waits for the log must not wait for that."""
     bells = Bells(clock)
     logs = ChatLogs(memory.store, clock, bells)
-    message = contract.new_messages([new_message("a", "x" * 600)])
+    message = contract_in.new_messages([new_message("a", "x" * 600)])
     held = threading.Event()
     holder = asyncio.create_task(memory.store.write(lambda db: held.wait(10)))
     with bells.listening(WORK) as bell:

@@ -5,7 +5,7 @@ import random
 
 import apsw
 import pytest
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.bells import Bells
 from onechat_memory.chat_log import ChatLog
@@ -97,17 +97,17 @@ async def test_a_change_of_any_kind_is_in_the_next_view(memory):
 async def test_a_view_shown_in_a_commit_that_is_undone_is_never_given_again(memory, clock):
     """The next change gets the undone one's revision: the revision alone would not tell them apart."""
     logs, log = fresh(memory, clock), LogId(LOG)
-    await logs.append(log, contract.new_messages([new_message("0", "first")]))
+    await logs.append(log, contract_in.new_messages([new_message("0", "first")]))
     before = await logs.fitted_view(log)
 
     undone = await one_commit(
         memory.store,
-        logs.append(log, contract.new_messages([new_message("a", "undone")])),
+        logs.append(log, contract_in.new_messages([new_message("a", "undone")])),
         logs.fitted_view(log),
         memory.store.write(give_the_transaction_up),
     )
     after = logs.given_view(committed(memory))
-    await logs.append(log, contract.new_messages([new_message("b", "second")]))
+    await logs.append(log, contract_in.new_messages([new_message("b", "second")]))
     later = logs.given_view(committed(memory))
 
     assert [type(one) for one in undone] == [ZeroDivisionError] * 3
@@ -129,7 +129,7 @@ async def test_a_line_that_is_refused_leaves_what_is_shown_as_it_was(memory):
 async def test_a_change_that_is_refused_before_it_moves_anything_leaves_the_views_in_memory(memory, clock):
     """A worker that sends its line twice must not make the writing thread load a whole view for each."""
     logs, log = fresh(memory, clock), LogId(LOG)
-    await logs.append(log, contract.new_messages([new_message("0", "first")]))
+    await logs.append(log, contract_in.new_messages([new_message("0", "first")]))
     before = await logs.fitted_view(log)
 
     with pytest.raises(NodeBuilt):
@@ -142,11 +142,11 @@ async def test_a_change_that_is_refused_before_it_moves_anything_leaves_the_view
 
 async def test_a_change_that_is_refused_after_it_moved_something_leaves_no_view_in_memory(memory, clock):
     logs, log = fresh(memory, clock), LogId(LOG)
-    await logs.append(log, contract.new_messages([new_message("0", "first")]))
+    await logs.append(log, contract_in.new_messages([new_message("0", "first")]))
     before = await logs.fitted_view(log)
 
     def move_and_fail(chat: ChatLog) -> None:
-        chat.append(contract.new_messages([new_message("a", "undone")]))
+        chat.append(contract_in.new_messages([new_message("a", "undone")]))
         chat.complete(leaf(0), "its line again", "builder")
 
     with pytest.raises(NodeBuilt):

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in
 from onechat_memory.bells import Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
@@ -29,7 +29,7 @@ async def logs(memory, clock) -> ChatLogs:
 
 def messages(*said):
     """New messages, each a key and a text."""
-    return contract.new_messages([new_message(key, text) for key, text in said])
+    return contract_in.new_messages([new_message(key, text) for key, text in said])
 
 
 async def at_once(store, *appending):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from grpc import StatusCode
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in
 from onechat_memory.adapters.search import SearchStore
 from onechat_memory.domain.words import folded
 from onechat_memory.searching import PAGE_BYTES
@@ -222,7 +222,7 @@ async def test_words_can_be_taken_out_again(memory):
     def take_out(db: Any) -> list[int]:
         index = SearchStore(db)
         index.remove(1, 2, 6)
-        return index.find(1, contract.wanted_words("word"), 10, 100)
+        return index.find(1, contract_in.wanted_words("word"), 10, 100)
 
     assert await memory.store.write(take_out) == [9, 8, 7, 6, 1, 0]
 

@@ -8,7 +8,7 @@ import apsw
 import pytest
 from grpc import StatusCode
 from onechat.memory.v1.log_pb2 import ViewLimits
-from onechat_memory.adapters import contract
+from onechat_memory.adapters import contract_in
 from onechat_memory.bells import Bells
 from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.domain.leases import LogId
@@ -87,8 +87,8 @@ async def test_no_space_at_any_page_of_an_append_leaves_the_views_in_memory_as_t
 async def test_an_append_that_is_undone_with_its_whole_commit_leaves_no_line_in_memory(memory, clock):
     """Its own job had succeeded: only the commit that it shared with others was given up."""
     logs = ChatLogs(memory.store, clock, Bells(clock))
-    one, two = (contract.new_messages([new_message(key, key * 20)]) for key in "ab")
-    await logs.append(LogId(LOG), contract.new_messages([new_message("0", "first")]))
+    one, two = (contract_in.new_messages([new_message(key, key * 20)]) for key in "ab")
+    await logs.append(LogId(LOG), contract_in.new_messages([new_message("0", "first")]))
     at_work, held = threading.Event(), threading.Event()
     holder = asyncio.create_task(memory.store.write(lambda db: at_work.set() or held.wait(10)))
     await asyncio.to_thread(at_work.wait, 10)

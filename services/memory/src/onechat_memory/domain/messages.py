@@ -1,7 +1,7 @@
 """A log and its messages, as they are kept. Pure.
 
 Instants are aware and UTC. Text is valid Unicode from here on (text.py). Proto's side of these nouns:
-adapters/contract.py. Their tables: adapters/log_store.py.
+adapters/contract_in.py and contract_out.py. Their tables: adapters/log_store.py.
 """
 
 from __future__ import annotations

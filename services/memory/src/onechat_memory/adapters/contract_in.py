@@ -1,4 +1,4 @@
-"""The contract's nouns and ours: onechat.memory.v1 in, domain/messages.py out, and back.
+"""What requests say, in our nouns: onechat.memory.v1 in, domain/messages.py out. Back again: contract_out.py.
 
 What can be judged from a request alone is refused here, with the place of what is wrong and never its text.
 """
@@ -13,13 +13,11 @@ from zoneinfo import ZoneInfo
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
-from onechat.memory.v1 import log_pb2, memory_service_pb2, message_pb2, stats_pb2
+from onechat.memory.v1 import log_pb2, memory_service_pb2, message_pb2
 
 from onechat_memory.domain.leases import LogId
-from onechat_memory.domain.lines import PLACEHOLDER, flat
-from onechat_memory.domain.messages import Kind, Log, Message, NewLog, NewMessage, Shape, State, Stats
+from onechat_memory.domain.messages import Kind, NewLog, NewMessage, Shape, State
 from onechat_memory.domain.text import fit_unicode
-from onechat_memory.domain.tree import Node
 from onechat_memory.domain.view import CHAT, COMPACTION, Limits
 from onechat_memory.domain.words import Wanted, wanted
 from onechat_memory.errors import (
@@ -45,17 +43,13 @@ LOGS_DEFAULT: Final = 100
 FOUND_MAX: Final = 100  #: messages in a page of a search
 FOUND_DEFAULT: Final = 20
 
-_MESSAGE_ID: Final = re.compile(r"[0-9]{1,12}")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_NANOS: Final = 1_000_000_000
-_LOG_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SHAPES: Final = {log_pb2.LOG_SHAPE_TREE: Shape.TREE, log_pb2.LOG_SHAPE_FLAT: Shape.FLAT}
-_STATES: Final = {
+SHAPES: Final = {log_pb2.LOG_SHAPE_TREE: Shape.TREE, log_pb2.LOG_SHAPE_FLAT: Shape.FLAT}
+STATES: Final = {
     log_pb2.LOG_STATE_LIVE: State.LIVE,
     log_pb2.LOG_STATE_STAGED: State.STAGED,
     log_pb2.LOG_STATE_KEPT: State.KEPT,
 }
-_KINDS: Final = {
+KINDS: Final = {
     message_kind_pb2.MESSAGE_KIND_USER: Kind.USER,
     message_kind_pb2.MESSAGE_KIND_REPLY: Kind.REPLY,
     message_kind_pb2.MESSAGE_KIND_TOOL: Kind.TOOL,
@@ -63,12 +57,11 @@ _KINDS: Final = {
     message_kind_pb2.MESSAGE_KIND_WORK: Kind.WORK,
     message_kind_pb2.MESSAGE_KIND_NOTE: Kind.NOTE,
 }
-_SHAPE_NUMBERS: Final = {shape: number for number, shape in _SHAPES.items()}
-_STATE_NUMBERS: Final = {state: number for number, state in _STATES.items()}
-_KIND_NUMBERS: Final = {kind: number for number, kind in _KINDS.items()}
 
-
-# In
+_MESSAGE_ID: Final = re.compile(r"[0-9]{1,12}")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOS: Final = 1_000_000_000
+_LOG_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def kept_id(log: str) -> LogId:
@@ -84,8 +77,8 @@ def new_log(request: memory_service_pb2.CreateLogRequest) -> NewLog:
         raise LogInvalid
     if len(request.label) > NAME_MAX:
         raise LogInvalid(f"A label has at most {NAME_MAX} characters.")
-    shape = _SHAPES.get(request.shape or log_pb2.LOG_SHAPE_TREE)
-    state = _STATES.get(request.state or log_pb2.LOG_STATE_LIVE)
+    shape = SHAPES.get(request.shape or log_pb2.LOG_SHAPE_TREE)
+    state = STATES.get(request.state or log_pb2.LOG_STATE_LIVE)
     if shape is None or state is None or state is State.KEPT:
         raise LogInvalid("A new log is TREE or FLAT, and LIVE or STAGED.")
     return NewLog(
@@ -114,7 +107,7 @@ def new_messages(messages: Sequence[message_pb2.NewMessage]) -> list[NewMessage]
 
 def _new_message(message: message_pb2.NewMessage, place: int) -> NewMessage:
     # Each field is read once: every look at it makes a new string.
-    kind, key, text, zone = _KINDS.get(message.kind), message.key, message.text, message.zone
+    kind, key, text, zone = KINDS.get(message.kind), message.key, message.text, message.zone
     source, turn, call, images, step = (
         message.source,
         message.turn,
@@ -219,82 +212,3 @@ def search_token(token: str) -> int | None:
 def builder_name(builder: str) -> str:
     """What wrote a line: a model's name, or demo."""
     return fit_unicode(builder)[:NAME_MAX] or UNNAMED
-
-
-# Out
-
-
-def log_to_proto(log: Log) -> log_pb2.Log:
-    """A log as the contract has it."""
-    asked = log.asked
-    return log_pb2.Log(
-        log_id=asked.id,
-        label=asked.label,
-        shape=_SHAPE_NUMBERS[asked.shape],
-        state=_STATE_NUMBERS[asked.state],
-        chat_view=log_pb2.ViewLimits(high_bytes=asked.chat.high, low_bytes=asked.chat.low),
-        compaction_view=log_pb2.ViewLimits(high_bytes=asked.compaction.high, low_bytes=asked.compaction.low),
-        generation=log.generation,
-        length=log.length,
-        create_time=timestamp(log.create_time),
-    )
-
-
-def message_to_proto(message: Message) -> message_pb2.Message:
-    """A message as the contract has it."""
-    body = message.body
-    return message_pb2.Message(
-        id=message.id,
-        key=body.key,
-        kind=_KIND_NUMBERS[body.kind],
-        text=body.text,
-        time=timestamp(body.time),
-        zone=body.zone,
-        source=body.source,
-        turn=body.turn,
-        step=body.step,
-        call=body.call,
-        images=body.images,
-        part=message.part,
-        parts=message.parts,
-    )
-
-
-def line_to_proto(node: Node, text: str | None) -> message_pb2.Line:
-    """A line as the contract has it; `text` is None while the node is not built."""
-    return message_pb2.Line(
-        first_id=node.first,
-        count=node.count,
-        text=PLACEHOLDER if text is None else flat(text),
-        built=text is not None,
-    )
-
-
-def stats_to_proto(stats: Stats) -> stats_pb2.GetLogStatsResponse:
-    """A log's figures as the contract has them."""
-    return stats_pb2.GetLogStatsResponse(
-        log=log_to_proto(stats.log),
-        built_nodes=stats.built,
-        ready_nodes=stats.ready,
-        failing_nodes=stats.failing,
-        degraded_nodes=stats.degraded,
-        unbuilt_leaves=stats.unbuilt_leaves,
-        view_bytes=stats.chat_bytes,
-        view_lines=stats.chat_lines,
-        compaction_view_bytes=stats.compaction_bytes,
-        compaction_view_lines=stats.compaction_lines,
-        batches=stats.batches,
-        batch_owed=stats.batch_owed,
-        model_lines=stats.costs.lines,
-        model_calls=stats.costs.calls,
-        over_length_answers=stats.costs.over_length,
-        retries=stats.costs.retries,
-        searchable_messages=stats.searchable,
-    )
-
-
-def timestamp(instant: datetime) -> Timestamp:
-    """An aware instant as the contract has it."""
-    made = Timestamp()
-    made.FromDatetime(instant)
-    return made
