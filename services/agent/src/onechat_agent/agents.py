@@ -127,7 +127,10 @@ class Agents:
         return live
 
     async def _make_log(self, seat: Seat) -> None:
-        """Its log, also where the memory refuses it for a while: no restart of ours would mend that."""
+        """Its log, also where the memory refuses it for a while: no restart of ours would mend that.
+
+        Raises StartRefused where the memory holds another kind of log under its id.
+        """
         while True:
             try:
                 return await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name))

@@ -70,10 +70,14 @@ NOT_REMEMBERED: Final = (
 )
 STOPPED: Final = "Stopped."
 
-# The start and the status: wiring.py says when each is used.
+# The start and the status: wiring.py and adapters/memory.py say when each is used.
 DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."
 DEMO_REFUSED: Final = (
     "A real model has written this memory, and OPENAI_API_KEY is not set. Set it, or start with --demo "
     "(ONECHAT_DEMO=1) if the demo model shall go on with it."
+)
+LOG_OTHER: Final = (
+    "The memory's log {log} is not the memory of {agent}: it is flat, staged or set aside. Restore the data "
+    "of the agent and of the memory together and start again; nothing was changed."
 )
 NO_LANDLOCK: Final = "This machine's kernel has no Landlock: the agent's shell could read the services' data."

@@ -13,8 +13,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
 from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
-from onechat_runtime.errors import RemoteError
+from onechat_runtime.errors import RemoteError, StartRefused
 
+from onechat_agent import sentences
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, NewMessage, View, Zoomed
 
 READ_S: Final = 5.0
@@ -75,7 +76,10 @@ class MemoryClient:
         self._zone = zone
 
     async def create_log(self, log: AgentId, label: str) -> None:
-        """Makes a log with a tree; one that is there stays, also under the label of an earlier name."""
+        """Makes a live log with a tree; one that is there stays, also with an earlier label or other limits.
+
+        Raises StartRefused where the log of that id is no live one with a tree: no waiting makes it one.
+        """
         request = memory_service_pb2.CreateLogRequest(
             log_id=log, label=label, shape=log_pb2.LOG_SHAPE_TREE, state=log_pb2.LOG_STATE_LIVE
         )
@@ -84,6 +88,9 @@ class MemoryClient:
         except RemoteError as error:
             if error.reason != "LOG_EXISTS":
                 raise
+            there = (await self._stats(log)).log
+            if (there.shape, there.state) != (request.shape, request.state):
+                raise StartRefused(sentences.LOG_OTHER.format(log=log, agent=label)) from None
 
     async def append(self, log: AgentId, messages: Sequence[NewMessage]) -> int:
         """Appends `messages` in order, known keys again as they were; gives the log's length."""
@@ -127,9 +134,13 @@ class MemoryClient:
 
     async def length(self, log: AgentId) -> tuple[int, int]:
         """(how many messages the log holds, its generation)."""
+        there = (await self._stats(log)).log
+        return there.length, there.generation
+
+    async def _stats(self, log: AgentId) -> stats_pb2.GetLogStatsResponse:
         request = stats_pb2.GetLogStatsRequest(log_id=log)
-        answer = await self._stub.GetLogStats(request, timeout=READ_S)
-        return answer.log.length, answer.log.generation
+        answer: stats_pb2.GetLogStatsResponse = await self._stub.GetLogStats(request, timeout=READ_S)
+        return answer
 
     async def lease(self, holder: str, pieces: int, wait_s: float) -> Lease:
         """Up to `pieces` nodes to be built, after a wait of up to `wait_s` when there are none."""
