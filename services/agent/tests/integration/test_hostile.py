@@ -85,7 +85,7 @@ async def _attack(folder: Path, seed: int, requests: int) -> None:
 async def _refusal(house: House, caller: str, method: Any, request: Any) -> RemoteError | None:
     """How the service refused `request`; None when it answered, or opened the stream that was asked for."""
     answer = getattr(house.stub(caller), method.name)(
-        _nothing() if method.client_streaming else request, timeout=20
+        _one(request) if method.client_streaming else request, timeout=20
     )
     try:
         if method.server_streaming:
@@ -99,7 +99,5 @@ async def _refusal(house: House, caller: str, method: Any, request: Any) -> Remo
     return None
 
 
-async def _nothing() -> AsyncIterator[Any]:
-    """No message: this version refuses such calls unread, and a write that meets the refusal can hide it."""
-    return
-    yield
+async def _one(request: Any) -> AsyncIterator[Any]:
+    yield request
