@@ -5,10 +5,9 @@ asking again at once, so the empty call's rate is the limit of what they can ask
 """
 
 import asyncio
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle
 from typing import Any, Final
 
 import grpc.aio
@@ -19,7 +18,7 @@ from onechat.memory.v1 import memory_service_pb2, memory_service_pb2_grpc, messa
 from bench.baselines import Call, empty_call, rate, raw_sync_rate
 from bench.figures import Figure, figure, ratio
 from bench.made_log import LOG, data_with
-from bench.made_texts import SEED, latin
+from bench.made_texts import texts_of
 from bench.processes import TIMEOUT_S, started
 from bench.scale import Scale
 
@@ -32,6 +31,7 @@ ABOUT: Final = (
 CALLERS: Final = (1, 8, 32)
 IN_CALL: Final = 32
 TEXT_BYTES: Final = (40, 400)
+TEXTS: Final = 5_000  # of them, used again and again
 OF_CALLS_AT_LEAST: Final = 0.4  # × what the baselines allow
 IN_CALL_AT_LEAST: Final = 2.0  # × the raw writes
 _KEYS: Final = count(1)
@@ -98,7 +98,7 @@ def callers_named(callers: int) -> str:
 def append_call(channel: grpc.aio.Channel, messages: int) -> Call:
     """A call that appends `messages` new ones, others at each call."""
     stub: Any = memory_service_pb2_grpc.MemoryServiceStub(channel)
-    rng, texts = random.Random(SEED), latin()  # made by the first that asks, which is no call's time
+    texts = cycle(texts_of(TEXT_BYTES, TEXTS))
     now = Timestamp()
     now.GetCurrentTime()
 
@@ -106,7 +106,7 @@ def append_call(channel: grpc.aio.Channel, messages: int) -> Call:
         return message_pb2.NewMessage(
             key=f"append:{next(_KEYS)}",
             kind=MESSAGE_KIND_USER,
-            text=texts.cut(rng.randint(*TEXT_BYTES), rng),
+            text=next(texts),
             time=now,
             source="user",
         )

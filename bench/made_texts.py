@@ -125,3 +125,9 @@ def _frequent(rng: random.Random, words: Sequence[str], count: int) -> list[str]
 def _falling(count: int) -> list[float]:
     """Weights by rank, added up."""
     return list(accumulate((rank + 1) ** -_STEEP for rank in range(count)))
+
+
+def texts_of(sizes: tuple[int, int], count: int) -> list[str]:
+    """`count` texts of `sizes` bytes, made once, so that what is measured does not make them."""
+    rng, run = random.Random(SEED), latin()
+    return [run.cut(rng.randint(*sizes), rng) for _ in range(count)]

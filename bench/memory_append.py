@@ -5,11 +5,10 @@ service, each asking again at once. Through gRPC: append.py. Times are seconds.
 """
 
 import asyncio
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, cycle
 from typing import Any, Final
 
 import uvloop
@@ -20,11 +19,11 @@ from onechat_memory.domain.messages import Kind, NewMessage
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.store import Store, migrations_in
 
-from bench.append import CALLERS, TEXT_BYTES, callers_named
+from bench.append import CALLERS, TEXT_BYTES, TEXTS, callers_named
 from bench.baselines import Call, rate, raw_sync_rate
 from bench.figures import Figure, figure, ratio
 from bench.made_log import LOG, data_with
-from bench.made_texts import SEED, latin
+from bench.made_texts import texts_of
 from bench.scale import Scale
 
 TITLE: Final = "Appending in process"
@@ -85,13 +84,13 @@ def _figures(rounds: Sequence[_Round]) -> list[Figure]:
 
 def _append_call(logs: ChatLogs) -> Call:
     """An append of one new message, another at each call."""
-    rng, texts, time = random.Random(SEED), latin(), datetime.now(UTC)
+    texts, time = cycle(texts_of(TEXT_BYTES, TEXTS)), datetime.now(UTC)
 
     def append() -> Any:
         message = NewMessage(
             key=f"in-process:{next(_KEYS)}",
             kind=Kind.USER,
-            text=texts.cut(rng.randint(*TEXT_BYTES), rng),
+            text=next(texts),
             time=time,
             zone="Europe/Rome",
             source="user",

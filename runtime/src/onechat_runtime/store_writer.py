@@ -69,7 +69,10 @@ class Writer:
         self._settled = settled
         self._gone = gone
         self._loop = asyncio.get_running_loop()
-        self._jobs: queue.SimpleQueue[_Waiting | Hold | None] = queue.SimpleQueue()
+        # Jobs that came in one turn of the loop go over together, so that they share a commit however fast
+        # the thread is; the list is the loop's thread's own.
+        self._coming: list[_Waiting] = []
+        self._jobs: queue.SimpleQueue[list[_Waiting] | Hold | None] = queue.SimpleQueue()
         self._holds: list[Hold] = []
         self._open = True
         self._when_committed: list[_Listener] = []  # of the commit at work; the writing thread's own
@@ -81,8 +84,16 @@ class Writer:
         if not self._open:
             raise RuntimeError("the store is closed")
         future = self._loop.create_future()
-        self._jobs.put((job, future))
+        if not self._coming:
+            self._loop.call_soon(self._hand_over)
+        self._coming.append((job, future))
         return future
+
+    def _hand_over(self) -> None:
+        """Give the thread what came."""
+        coming, self._coming = self._coming, []
+        for start in range(0, len(coming), JOBS_PER_COMMIT):
+            self._jobs.put(coming[start : start + JOBS_PER_COMMIT])
 
     def when_committed(self, listener: _Listener) -> None:
         """From within a job: call `listener` in the loop's thread once the commit at work is on disk."""
@@ -95,6 +106,7 @@ class Writer:
         self._holds = [one for one in self._holds if not one.ended]
         hold = Hold(self._loop)
         self._holds.append(hold)
+        self._hand_over()
         self._jobs.put(hold)
         return hold
 
@@ -102,6 +114,7 @@ class Writer:
         """Take no more jobs; those that were taken are committed, and no hold keeps them waiting."""
         if self._open:
             self._open = False
+            self._hand_over()
             self._jobs.put(None)
         for hold in self._holds:
             hold.end()
@@ -127,8 +140,8 @@ class Writer:
         while waiting is not None:
             if isinstance(waiting, Hold):
                 return batch, waiting
-            batch.append(waiting)
-            if len(batch) == JOBS_PER_COMMIT:
+            batch += waiting
+            if len(batch) >= JOBS_PER_COMMIT:
                 return batch, True
             try:
                 waiting = self._jobs.get_nowait()
@@ -142,8 +155,10 @@ class Writer:
             if self._gone():
                 raise StoreFull(GONE)
             self._db.execute("BEGIN IMMEDIATE")
-            for job, future in batch:
-                outcomes.append(self._run(job, future))
+            if len(batch) == 1:  # there is nothing else that it could undo
+                outcomes.append((batch[0][1], batch[0][0](self._db), None))
+            else:
+                outcomes += [self._run(job, future) for job, future in batch]
             self._db.execute("COMMIT")
         except BaseException as error:  # noqa: BLE001 - goes to every waiter; the thread must live on
             failure = seen_from_outside(error, self._db)
