@@ -212,7 +212,8 @@ class Beside(BesidePlain, RuleBasedStateMachine):
         for _ in range(5):  # until its job stands in the writer's queue
             await asyncio.sleep(0)
         breaking = asyncio.create_task(store.write(give_the_transaction_up))
-        await asyncio.sleep(0)
+        for _ in range(2):  # it begins, and its job is handed over
+            await asyncio.sleep(0)
         held.set()
         await holder
         await asyncio.gather(breaking, return_exceptions=True)

@@ -97,7 +97,8 @@ async def test_an_append_that_is_undone_with_its_whole_commit_leaves_no_line_in_
     for _ in range(3):  # until its job stands in the writer's queue
         await asyncio.sleep(0)
     breaking = asyncio.create_task(memory.store.write(_give_the_transaction_up))
-    await asyncio.sleep(0)
+    for _ in range(2):  # it begins, and its job is handed over
+        await asyncio.sleep(0)
     held.set()
     await holder
     outcomes = await asyncio.gather(appending, breaking, return_exceptions=True)

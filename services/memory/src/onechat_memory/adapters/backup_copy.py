@@ -1,4 +1,4 @@
-"""What a backup's copy of the store leaves out: kept and deleted logs, and the search index.
+"""What a backup's copy of the store leaves out: logs that are no agent's, and the search index.
 
 The copy is another file; the store itself is not touched. How it is made and packed, so that nothing of what
 is deleted here stays in it: runtime's snapshot_copy.py. Images lie outside the store, and their rows stay.
@@ -22,7 +22,7 @@ def prune(db: apsw.Connection) -> None:
     """
     db.execute("INSERT INTO message_words (message_words) VALUES ('delete-all')")
     db.execute("UPDATE logs SET indexed = 0 WHERE indexed > 0")
-    numbers = [row[0] for row in db.execute("SELECT number FROM logs WHERE state = 'kept' OR deleted = 1")]
+    numbers = [row[0] for row in db.execute("SELECT number FROM logs WHERE state <> 'live' OR deleted = 1")]
     tables = [row[0] for row in db.execute(_TABLES)]
     for number in numbers:
         for table in tables:

@@ -37,7 +37,7 @@ class RebuildStore:
         row = self._db.execute(f"SELECT count(*) {_POORLY_BUILT}", wished).fetchone()
         # In the order of their rows: twice as quick as in that of the index.
         self._db.execute(
-            f"INSERT INTO rebuilds SELECT log, ((place + 1) << level) - 1, level {_POORLY_BUILT}"
+            f"INSERT INTO rebuilds SELECT log, last, level {_POORLY_BUILT}"
             " ORDER BY 2, 3 ON CONFLICT DO NOTHING",
             wished,
         )
@@ -69,13 +69,13 @@ class RebuildStore:
 
     def replace(self, node: Node, text: str, builder: str, now: datetime) -> bool:
         """Give `node` its new line, and let it wait no more; whether its old line was its source's head."""
-        place = (self._log, node.level, node.index)
+        place = (self._log, node.last, node.level)
         row = self._db.execute(
-            "SELECT degraded FROM nodes WHERE log = ? AND level = ? AND place = ?", place
+            "SELECT degraded FROM nodes WHERE log = ? AND last = ? AND level = ?", place
         ).fetchone()
         self._db.execute(
             "UPDATE nodes SET text = ?, builder = ?, time = ?, degraded = 0"
-            " WHERE log = ? AND level = ? AND place = ?",
+            " WHERE log = ? AND last = ? AND level = ?",
             (text, builder, micros(now), *place),
         )
         self.drop(node)

@@ -74,18 +74,14 @@ def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | 
     row = db.execute(
         "SELECT m.id FROM messages AS m JOIN logs AS l ON l.number = m.log AND l.shape = 'tree'"
         " WHERE m.log = ?1 AND m.id >= ?2 AND m.id < ?3 AND 1 <>"
-        " (SELECT count(*) FROM nodes WHERE log = ?1 AND level = 0 AND place = m.id"
+        " (SELECT count(*) FROM nodes WHERE log = ?1 AND last = m.id AND level = 0"
         " AND (builder <> 'free' OR text = m.kind || ': ' || m.text))"
         " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id) LIMIT 1",
         (number, start, end),
     ).fetchone()
     if row is not None:
         return f"message {row[0]} has no line of its own and waits for none, or both"
-    level = 0
-    while end >> level:
-        db.execute(
-            "SELECT text FROM nodes WHERE log = ? AND level = ? AND place >= ? AND place < ?",
-            (number, level, start >> level, end >> level),
-        ).fetchall()
-        level += 1
+    db.execute(
+        "SELECT text FROM nodes WHERE log = ? AND last >= ? AND last < ?", (number, start, end)
+    ).fetchall()
     return None

@@ -1,4 +1,4 @@
-"""The tables of nodes, queues and views (migrations/0002_trees.sql), for one log within one transaction.
+"""The tables of nodes, queues and views (migrations 0002 and 0007), for one log within one transaction.
 
 No query here looks at more than a view, a queue's head or a path of the tree. The rules: domain/ready.py and
 domain/view.py. Logs and messages: log_store.py. What a change gathers before it writes: tree_draft.py.
@@ -20,7 +20,9 @@ from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import Limits, View
 
 FREE: Final = "free"  #: builder of a node whose source fits as it is
-_ADD_NODE: Final = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADD_NODE: Final = (
+    "INSERT INTO nodes (log, last, level, text, builder, time, degraded) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class Which(StrEnum):
@@ -54,16 +56,16 @@ class TreeStore:
     def text(self, node: Node) -> str | None:
         """The text of `node`; None while it is not built."""
         row = self._db.execute(
-            "SELECT text FROM nodes WHERE log = ? AND level = ? AND place = ?",
-            (self._log, node.level, node.index),
+            "SELECT text FROM nodes WHERE log = ? AND last = ? AND level = ?",
+            (self._log, node.last, node.level),
         ).fetchone()
         return None if row is None else str(row[0])
 
     def size(self, node: Node) -> int | None:
         """The UTF-8 bytes of the text of `node`; None while it is not built."""
         row = self._db.execute(
-            "SELECT octet_length(text) FROM nodes WHERE log = ? AND level = ? AND place = ?",
-            (self._log, node.level, node.index),
+            "SELECT octet_length(text) FROM nodes WHERE log = ? AND last = ? AND level = ?",
+            (self._log, node.last, node.level),
         ).fetchone()
         return None if row is None else int(row[0])
 
@@ -73,7 +75,7 @@ class TreeStore:
         self._db.executemany(
             _ADD_NODE,
             [
-                (self._log, one.node.level, one.node.index, one.text, one.builder, time, one.degraded)
+                (self._log, one.node.last, one.node.level, one.text, one.builder, time, one.degraded)
                 for one in built
             ],
         )
@@ -82,7 +84,7 @@ class TreeStore:
         """Write the lines of leaves that are their own, by message."""
         time = micros(now)
         self._db.executemany(
-            _ADD_NODE, [(self._log, 0, message, text, FREE, time, 0) for message, text in texts.items()]
+            _ADD_NODE, [(self._log, message, 0, text, FREE, time, 0) for message, text in texts.items()]
         )
 
     # Queues
@@ -205,7 +207,7 @@ class TreeStore:
     def _lines(self, which: Which) -> Iterator[tuple[Node, str | None]]:
         rows = self._db.execute(
             "SELECT v.first, v.level, n.text FROM view_lines AS v LEFT JOIN nodes AS n"
-            " ON n.log = v.log AND n.level = v.level AND n.place = v.first >> v.level"
+            " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
             " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
             (self._log, which.value),
         )
@@ -215,16 +217,17 @@ class TreeStore:
         """A view as its rows say, ready to go on; `unbuilt_size` is what a line without text counts."""
         sizes = self._db.execute(
             "SELECT v.first, v.level, coalesce(octet_length(n.text), ?) FROM view_lines AS v"
-            " LEFT JOIN nodes AS n ON n.log = v.log AND n.level = v.level AND n.place = v.first >> v.level"
+            " LEFT JOIN nodes AS n"
+            " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
             " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
             (unbuilt_size, self._log, which.value),
         )
         parents = self._db.execute(
-            "SELECT p.level, p.place FROM view_lines AS y JOIN view_lines AS o"
+            "SELECT p.level, p.last FROM view_lines AS y JOIN view_lines AS o"
             " ON o.log = y.log AND o.view = y.view"
             " AND o.level = y.level AND o.first = y.first - (1 << y.level)"
             " JOIN nodes AS p"
-            " ON p.log = y.log AND p.level = y.level + 1 AND p.place = y.first >> (y.level + 1)"
+            " ON p.log = y.log AND p.last = y.first + (1 << y.level) - 1 AND p.level = y.level + 1"
             " WHERE y.log = ? AND y.view = ? AND (y.first >> y.level) & 1",
             (self._log, which.value),
         )
@@ -232,7 +235,7 @@ class TreeStore:
             limits,
             [(Node(level, first >> level), size) for first, level, size in sizes],
             owed=owed,
-            parents_built=[Node(level, place) for level, place in parents],
+            parents_built=[Node(level, last >> level) for level, last in parents],
         )
 
 

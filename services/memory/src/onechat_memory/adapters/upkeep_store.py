@@ -21,7 +21,7 @@ _TABLES: Final = {
     "ready_merges": "last, level",
     "unbuilt_leaves": "message",
     "view_lines": "view, first",
-    "nodes": "level, place",
+    "nodes": "last, level",
 }
 
 
