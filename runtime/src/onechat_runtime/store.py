@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 BUSY_MS: Final = 5_000  # readers never wait for the writer in WAL; a recovery or a checkpoint may hold them
 WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
-# 32 MiB. The same pages are written again and again; a checkpoint moves each of them once and syncs twice, so an
-# eighth of the checkpoints costs about an eighth. What a start reads after an unclean end stays small.
+# 32 MiB. The same pages are written again and again; a checkpoint moves each of them once and syncs twice, so
+# an eighth of the checkpoints costs about an eighth. What a start reads after an unclean end stays small.
 CHECKPOINT_PAGES: Final = 8_000
 ASIDE_THREADS: Final = 2
 INTEGRITY_CHECK: Final = "store-integrity-check"  #: name of the task that runs after an unclean end
