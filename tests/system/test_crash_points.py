@@ -17,10 +17,11 @@ from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_ECHO, MESSAGE_KIND_T
 from tests.fakes.five_services import FiveServices, Forks, five_services, until
 from tests.fakes.five_services_chat import Chat, chatting
 from tests.fakes.five_services_model import ModelProcess, model_process
-from tests.fakes.five_services_points import APPEND, ASK, COMMIT, Point
+from tests.fakes.five_services_points import APPEND, ASK, COMMIT, COMMIT_OF, Point
 
 READING = "zoom 0 1 and zoom 1 1"  # what is run again gives the same again
 ROLLING = "read a.txt and read b.txt"  # gives more than a call may hold, where that is little
+MEMORY_APPEND = f"{COMMIT_OF}onechat_memory.joined_appends._append_joined"
 RUNNING = "run `echo one` and run `echo two`"  # needs no memory while it is at work
 UNKNOWN = "interrupted, not known whether it ran"
 BEGIN = "onechat_agent.turn_store:TurnStore.begin"
@@ -177,7 +178,7 @@ async def test_a_memory_that_is_killed_before_its_answer_is_asked_again_with_the
     forks: Forks, tmp_path: Path
 ) -> None:
     """Its commit is on disk and the agent does not know it."""
-    points = [Point(step=COMMIT, side="after", nth=nth) for nth in (2, 3, 5)]
+    points = [Point(step=MEMORY_APPEND, side="after", nth=nth) for nth in (1, 2, 4)]
 
     async with scene_in(forks, tmp_path) as scene:
         assert await differing(scene, "memory", RUNNING, points) == {}
@@ -227,7 +228,7 @@ async def test_killed_again_and_again_at_the_same_place_a_turn_is_given_up_with_
         ("agent", COMMIT, READING, 5),
         ("agent", APPEND, READING, 5),
         ("agent", ASK, READING, 2),
-        ("memory", COMMIT, RUNNING, 4),
+        ("memory", MEMORY_APPEND, RUNNING, 4),
         ("agent", COMMIT, ROLLING, 7),
         ("agent", APPEND, ROLLING, 5),
     ],
