@@ -35,6 +35,16 @@ ACTS = (  #: what a disk without room refuses
     "upkeep.swap",
     "upkeep.delete",
 )
+# Those that every run of the tests passes; each takes some seconds, and the long runs pass all of them.
+QUICK = (
+    "joined_appends.append",
+    "chat_logs.fitted_view",
+    "chat_logs.complete",
+    "chat_logs.fail",
+    "upkeep.swap",
+    "indexing.step",
+    "images.put",
+)
 SIDES: tuple[Literal["before", "after"], ...] = ("before", "after")
 
 
@@ -82,7 +92,9 @@ async def run(
     return {**found, **kept(folder / "data" / "memory", committing.ignored)}
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.soak) for name in POINTS]
+)
 async def test_killed_around_a_commit_it_stands_as_if_it_had_only_been_stopped(
     forks: Forks, base: Path, tmp_path: Path, name: str
 ):
