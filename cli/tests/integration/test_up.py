@@ -18,6 +18,8 @@ from tests.fakes.free_ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 NAMES = ("agent", "memory")
+# Also those that are not started get ports of their own: a onechat of the user may run on the usual ones.
+ADDRESSED = (*NAMES, "whatsapp", "telegram", "scheduler")
 STARTS_UP = """
 import asyncio, os, sys
 from onechat_cli.commands.up import up
@@ -64,7 +66,9 @@ class Up:
 
 @pytest.fixture
 def addresses():
-    return {name: f"127.0.0.1:{port}" for name, port in zip(NAMES, free_ports(len(NAMES)), strict=True)}
+    return {
+        name: f"127.0.0.1:{port}" for name, port in zip(ADDRESSED, free_ports(len(ADDRESSED)), strict=True)
+    }
 
 
 @pytest.fixture
