@@ -17,8 +17,6 @@ from typing import Any, Final
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, usage_pb2
 from onechat.common.v1 import message_kind_pb2
 from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
-from onechat_agent.adapters import agent_folder
-from onechat_agent.domain.chat import AgentId
 from onechat_agent.prompts.compaction import LINE_MAX
 from onechat_demo.answers import Answer
 from onechat_demo.model import DemoModel, Purpose, purpose_of
@@ -31,6 +29,7 @@ from bench.figures import Figure, figure
 from bench.made_log import LABEL, LOG
 from bench.made_texts import text_of
 from bench.processes import TIMEOUT_S, ServiceProcess, started
+from bench.root_agent import told_with_root
 from bench.scale import Scale
 
 TITLE: Final = "Model calls for lines"
@@ -109,7 +108,7 @@ async def _round(seed: int, messages: int) -> _Round:
         async with (
             _served(model) as url,
             started("memory", data) as memory,
-            started("agent", data, _told(data, memory, url)) as agent,
+            started("agent", data, told_with_root(data, memory, url)) as agent,
         ):
             began = time.monotonic()
             await _fill(memory, seed, messages)
@@ -126,19 +125,6 @@ async def _round(seed: int, messages: int) -> _Round:
         cached=cached,
         took_s=took_s,
     )
-
-
-def _told(data: Path, memory: ServiceProcess, url: str) -> dict[str, str]:
-    """What the agent service is told; the root is given the id of the log."""
-    agent_folder.make(data / "agents", LABEL, AgentId(LOG))
-    return {
-        "ONECHAT_AGENTS": str(data / "agents"),
-        "ONECHAT_MEMORY_ADDRESS": memory.address,
-        "ONECHAT_NAME": LABEL,
-        "ONECHAT_TIME_ZONE": "Europe/Rome",
-        "ONECHAT_WORKDIR": str(data.with_name("workspace")),
-        "OPENAI_BASE_URL": url,
-    }
 
 
 @asynccontextmanager

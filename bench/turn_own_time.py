@@ -12,23 +12,21 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2
 from onechat.memory.v1 import memory_service_pb2_grpc, stats_pb2
-from onechat_agent.adapters import agent_folder
-from onechat_agent.domain.chat import AgentId
 from onechat_demo.model import DemoModel, Purpose, purpose_of
 from onechat_demo.rules import Rules
 from onechat_demo.server import ResponsesServer, serving
 
 from bench.baselines import empty_call, median_time, raw_sync_s
 from bench.figures import Figure, figure, milliseconds, ratios
-from bench.made_log import LABEL, LOG, data_with
+from bench.made_log import LOG, data_with
 from bench.processes import TIMEOUT_S, ServiceProcess, started
+from bench.root_agent import told_with_root
 from bench.scale import Scale
 
 TITLE: Final = "A turn's own time"
@@ -107,7 +105,7 @@ async def _round(scale: Scale) -> _Round:
         async with (
             _model(arrivals) as url,
             started("memory", data) as memory,
-            started("agent", data, _told(data, memory, url)) as agent,
+            started("agent", data, told_with_root(data, memory, url)) as agent,
         ):
             turns = [await _turn(agent, memory, arrivals) for _ in range(scale.turns + 1)]
             empty_s = await median_time(empty_call(agent.channel), scale.calls)
@@ -121,19 +119,6 @@ async def _round(scale: Scale) -> _Round:
         empty_s=empty_s,
         raw_s=raw_s,
     )
-
-
-def _told(data: Path, memory: ServiceProcess, url: str) -> dict[str, str]:
-    """What the agent service is told; the root is given the id of the made log."""
-    agent_folder.make(data / "agents", LABEL, AgentId(LOG))
-    return {
-        "ONECHAT_AGENTS": str(data / "agents"),
-        "ONECHAT_MEMORY_ADDRESS": memory.address,
-        "ONECHAT_NAME": LABEL,
-        "ONECHAT_TIME_ZONE": "Europe/Rome",
-        "ONECHAT_WORKDIR": str(data.with_name("workspace")),
-        "OPENAI_BASE_URL": url,
-    }
 
 
 @asynccontextmanager
