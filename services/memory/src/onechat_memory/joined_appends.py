@@ -20,9 +20,8 @@ from onechat_memory.domain.placing import Hashed
 from onechat_memory.errors import KeyReused
 from onechat_memory.log_changes import Change, LogChanges
 
-JOINED_MAX: Final = (
-    512  #: messages after which a change takes no further append, so that other logs' come between
-)
+#: Messages after which a change takes no further append, so that other logs' come between.
+JOINED_MAX: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,8 @@ from onechat_memory.errors import BadPage, IndexBehind, LogUnknown
 from onechat_memory.indexing import Indexing
 
 PAGE_BYTES: Final = 1_000_000  #: of text, after which a page ends early; far more than 20 usual messages have
-ANSWER_S: Final = (
-    1.5  #: that the search itself and the way back may take, and a channel's tries of INDEX_BEHIND
-)
+#: What the search itself and the way back may take, and a channel's tries of INDEX_BEHIND.
+ANSWER_S: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
