@@ -6,26 +6,29 @@ disk is gone, and a second `living` over the same folder takes up what was left.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2
 from onechat.memory.v1 import message_pb2
 from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters.memory import MemoryClient
-from onechat_agent.agents import open_root
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
+from onechat_agent.root_folder import open_root
 from onechat_agent.seat import Seat
-from onechat_agent.wiring import DEMO_MODEL, ModelAtHand, make_workdir, root_seat
+from onechat_agent.seating import make_workdir
+from onechat_agent.tools.tool import Tool
+from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
@@ -153,38 +156,46 @@ async def living(
     limits: Limits | None = None,
     model_client: ModelClient | None = None,
     change: Callable[[Seat], Seat] = lambda seat: seat,
+    far_tools: Sequence[Tool] = (),
+    settings: Mapping[str, Any] = MappingProxyType({}),
     through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
     after: int | None = None,
 ) -> AsyncIterator[House]:
     """An agent service over what `folder` holds, which reaches the memory `through` a client.
 
-    `after`: the events that `seen` begins with.
+    `after`: the events that `seen` begins with. `far_tools`: what the root has from other services.
+    `settings`: those that differ.
     """
-    settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
-    path = settings.data / NAME / "store.db"
+    chosen, board, clock = settings_in(folder, **settings), HealthBoard(), clock or SystemClock()
+    path = chosen.data / NAME / "store.db"
     async with Store.open(
         path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock, board=board
     ) as store:
-        root = await open_root(store, clock, settings.agents_folder, settings.name)
-        make_workdir(settings, root)
+        root = await open_root(store, clock, chosen.agents_folder, chosen.name)
+        make_workdir(chosen, root)
         client = model_client or ModelClient(Endpoint.of(url=model.base_url, api_key=None))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         reader = through(MemoryClient(memory.loopback.channel("agent"), "Europe/Rome"))
-        seat = change(root_seat(settings, root, at_hand, reader, clock, "Europe/Rome", board))
-        seat = replace(seat, limits=limits) if limits else seat
+
+        def changed(seat: Seat) -> Seat:
+            return replace(change(seat), limits=limits) if limits else change(seat)
+
         service = await assemble(
+            settings=chosen,
             store=store,
             memory=reader,
-            model=client,
-            seat=seat,
+            model=at_hand,
+            root=root,
             zone="Europe/Rome",
             prices={},
             clock=clock,
             rng=random.Random(7),
             board=board,
+            far_tools=far_tools,
+            change=changed,
         )
         async with serving(service.served, name=NAME, schema=store.schema, board=board) as loopback:
-            house = House(loopback, memory, model, seat, store)
+            house = House(loopback, memory, model, service.root, store)
             tasks = [asyncio.ensure_future(run()) for run in service.background]
             watching = asyncio.ensure_future(_watch(house, after))
             try:
@@ -208,4 +219,11 @@ async def _end(tasks: Sequence["asyncio.Future[None]"]) -> None:
     results = await asyncio.gather(*tasks, return_exceptions=True)
     broken = [one for one in results if isinstance(one, Exception)]
     if broken:
-        raise broken[0]
+        raise _innermost(broken[0])
+
+
+def _innermost(error: Exception) -> Exception:
+    """What went wrong, without the groups around it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

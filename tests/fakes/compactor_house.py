@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 
 from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters.memory import MemoryClient
-from onechat_agent.agents import open_root
 from onechat_agent.compactor import Compactor
 from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.chat import AgentId
@@ -26,9 +25,11 @@ from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
 from onechat_agent.model.items import ModelAnswer, ModelRequest
 from onechat_agent.patience import Patience
+from onechat_agent.root_folder import open_root
+from onechat_agent.seating import Seating
 from onechat_agent.telling import Telling
 from onechat_agent.usage_book import UsageBook
-from onechat_agent.wiring import DEMO_MODEL, ModelAtHand, root_seat
+from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
@@ -159,7 +160,10 @@ async def compacting(
         await client.warm_up()
         reader = through(MemoryClient(memory.loopback.channel("agent"), ZONE))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
-        seat = root_seat(settings, root, at_hand, reader, clock, ZONE, board)
+        seating = Seating(
+            settings=settings, model=at_hand, memory=reader, clock=clock, zone=ZONE, board=board
+        )
+        seat = seating.root(root)
         house = CompactorHouse(memory, scripted, CountedModel(client))
         house.usage = UsageBook(store, clock, ZoneInfo(ZONE), {})
         telling = Telling(store, Events(store, clock, await store.write(open_stream)), clock, board)

@@ -33,7 +33,7 @@ _ROWS: Final = {
     "failures": "SELECT level, place, count FROM failures WHERE log = ? ORDER BY level, place",
     "chat": "SELECT first, level FROM view_lines WHERE log = ? AND view = 'chat' ORDER BY first",
     "compaction": "SELECT first, level FROM view_lines WHERE log = ? AND view = 'compaction' ORDER BY first",
-    "owed": "SELECT chat_owed, compaction_owed FROM logs WHERE number = ?",
+    "views": "SELECT chat_owed, compaction_owed, chat_bytes, compaction_bytes FROM logs WHERE number = ?",
 }
 
 
@@ -196,7 +196,8 @@ class BesidePlain:
         assert rows["failures"] == sorted((*node, times) for node, times in known.failures.items())
         for view, lists in (("chat", known.chat), ("compaction", known.compaction)):
             assert rows[view] == [(plain.first(node), node[0]) for node in lists.lines], view
-        assert rows["owed"] == [(known.chat.owed, known.compaction.owed)]
+        sizes = (known.bytes_of(known.chat), known.bytes_of(known.compaction))
+        assert rows["views"] == [(known.chat.owed, known.compaction.owed, *sizes)]
 
     def _compare_stats(self, log: str, known: plain.PlainLog) -> None:
         stats = self.do(self.memory.stats(log))

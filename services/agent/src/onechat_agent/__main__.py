@@ -14,9 +14,10 @@ from onechat_runtime.tokens import own_token
 
 from onechat_agent import wiring
 from onechat_agent.adapters.memory import MemoryClient
-from onechat_agent.agents import open_root
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
+from onechat_agent.root_folder import open_root
+from onechat_agent.seating import make_workdir
 from onechat_agent.tools.landlock import protect_process
 from onechat_agent.usage_book import read_prices
 
@@ -41,7 +42,7 @@ async def run(settings: AgentSettings) -> None:
             )
         )
         folder = await open_root(store, clock, settings.agents_folder, settings.name)
-        wiring.make_workdir(settings, folder)
+        make_workdir(settings, folder)
         prices = read_prices(data / "prices.toml")
         model = await stack.enter_async_context(wiring.model_at_hand(settings, store, clock, board))
         channel = await stack.enter_async_context(
@@ -49,10 +50,11 @@ async def run(settings: AgentSettings) -> None:
         )
         memory = MemoryClient(channel, zone)
         service = await assemble(
+            settings=settings,
             store=store,
             memory=memory,
-            model=model.client,
-            seat=wiring.root_seat(settings, folder, model, memory, clock, zone, board),
+            model=model,
+            root=folder,
             zone=zone,
             prices=prices,
             clock=clock,

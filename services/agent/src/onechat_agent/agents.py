@@ -1,83 +1,33 @@
-"""The agents of this service: made, opened, and seen from outside. So far the root alone.
+"""Who is at work: every agent that is open, each with its seat, its loop and its life.
 
-What is on disk of an agent: adapters/agent_folder.py. How one lives: loop.py.
+Agents come and go while the service runs: children.py and subagents.py let them in. How one lives: lives.py
+and loop.py. What is on disk of one: adapters/agent_folder.py and adapters/agent_rows.py.
 """
 
+import asyncio
 import json
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Final
+from types import MappingProxyType
 
 import apsw
-from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import RemoteError, StartRefused, StoreFull
+from onechat_runtime.errors import RemoteError, StoreFull
 from onechat_runtime.request_ids import once
 from onechat_runtime.store import Store
 
 from onechat_agent import sentences
-from onechat_agent.adapters import agent_folder, agent_rows, delivery_rows, turn_rows
-from onechat_agent.adapters.agent_folder import AgentFolder
-from onechat_agent.adapters.agent_rows import AgentRow, AgentState, Role
+from onechat_agent.adapters import delivery_rows, turn_rows
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.errors import AgentUnknown
 from onechat_agent.loop import AgentLoop
-from onechat_agent.patience import Patience, committed
 from onechat_agent.seat import Seat
 
-REFUSED_PAUSE_S: Final = 10.0  # until a memory that refuses an agent's log is asked again
-
-log = logs.get("onechat.agent")
-
-
-async def open_root(store: Store, clock: Clock, agents: Path, name: str) -> AgentFolder:
-    """The root's folder, made at the first start; it follows a changed name.
-
-    Raises StartRefused when agents/ or the root's own folder is gone though the store knows the root: a mount
-    that did not come up must not make everybody forgotten.
-    """
-    row = store.read(agent_rows.root)
-    if row is None:
-        row = await _make_root(store, clock, agents, name)
-    path = agents / name
-    if row.state is AgentState.READY and not (agents / row.name).is_dir() and not path.is_dir():
-        raise StartRefused(
-            f"{agents / row.name} is missing, though {row.name} was there before. Mount or restore the "
-            "agents folder and start again; nothing was changed."
-        )
-    if row.name != name:
-        await _rename(store, agents, row, name)
-    if row.state is AgentState.CREATING:
-        agent_folder.make(agents, name, row.id)
-    folder = agent_folder.read(path)
-    if folder.id != row.id:
-        raise StartRefused(
-            f"{path / agent_folder.SETTINGS_FILE} belongs to another store: its id is not {name}'s. "
-            "Restore data and agents together."
-        )
-    return folder
-
-
-async def _make_root(store: Store, clock: Clock, agents: Path, name: str) -> AgentRow:
-    """The root's row; a whole folder that is there already gives it its id."""
-    path = agents / name
-    known = agent_folder.read(path).id if (path / agent_folder.SETTINGS_FILE).exists() else None
-    row = AgentRow(
-        id=known or AgentId(secrets.token_hex(8)), name=name, role=Role.ROOT, state=AgentState.CREATING
-    )
-    agent_folder.make_root(agents)
-    await store.write(lambda db: agent_rows.add(db, row, clock.now()))
-    return row
-
-
-async def _rename(store: Store, agents: Path, row: AgentRow, name: str) -> None:
-    """The folder first, then the row: killed between the two, the next start finds the folder renamed."""
-    agent_folder.rename(agents, row.name, name, row.id)
-    await store.write(lambda db: agent_rows.rename(db, row.id, name))
+Life = Callable[[], Awaitable[None]]
+"""What an agent does as long as it is there; when it returns, the agent leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,55 +45,61 @@ class AgentSeen:
     last_turn: datetime | None
 
 
-class Agents:
-    """The agents at work."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    seat: Seat
+    loop: AgentLoop
+    live: Life
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        memory: MemoryClient,
-        patience: Patience,
-        root: AgentId,
-        loops: Mapping[AgentId, tuple[Seat, AgentLoop]],
-    ) -> None:
+
+class Agents:
+    """The agents at work. Used in the event loop's thread."""
+
+    def __init__(self, store: Store, clock: Clock, memory: MemoryClient, root: AgentId) -> None:
         self._store = store
         self._clock = clock
         self._memory = memory
-        self._patience = patience
         self._root = root
-        self._loops = loops
+        self._members: dict[AgentId, _Member] = {}
+        self._seats: dict[AgentId, Seat] = {}
+        self._lives: asyncio.TaskGroup | None = None
 
-    def background(self) -> list[Callable[[], Awaitable[None]]]:
-        """What runs for each agent as long as the service does."""
-        return [self._life(seat, loop) for seat, loop in self._loops.values()]
+    @property
+    def seats(self) -> Mapping[AgentId, Seat]:
+        """The seat of each agent that is open; it follows who comes and goes."""
+        return MappingProxyType(self._seats)
 
-    def _life(self, seat: Seat, loop: AgentLoop) -> Callable[[], Awaitable[None]]:
-        async def live() -> None:
-            await self._make_log(seat)
-            await committed(self._store, self._clock, lambda db: agent_rows.make_ready(db, seat.id))
-            await loop.run()
+    def enter(self, seat: Seat, loop: AgentLoop, live: Life) -> None:
+        """The agent is there from now on, and lives until its life returns. One that is there stays."""
+        if seat.id in self._members:
+            return
+        member = self._members[seat.id] = _Member(seat=seat, loop=loop, live=live)
+        self._seats[seat.id] = seat
+        if self._lives is not None:
+            self._lives.create_task(self._life(member))
 
-        return live
-
-    async def _make_log(self, seat: Seat) -> None:
-        """Its log, also where the memory refuses it for a while: no restart of ours would mend that.
-
-        Raises StartRefused where the memory holds another kind of log under its id.
-        """
-        while True:
+    async def run(self) -> None:
+        """Lets everybody live until cancelled; a life that fails ends the service."""
+        async with asyncio.TaskGroup() as lives:
+            for member in tuple(self._members.values()):
+                lives.create_task(self._life(member))
+            self._lives = lives
             try:
-                return await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name))
-            except RemoteError as error:
-                log.error("log_refused", agent=seat.name, code=error.code.name, reason=error.reason)
-                await self._clock.sleep(REFUSED_PAUSE_S)
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._lives = None
+
+    async def _life(self, member: _Member) -> None:
+        await member.live()
+        if self._members.get(member.seat.id) is member:
+            del self._members[member.seat.id], self._seats[member.seat.id]
 
     def all(self) -> list[AgentSeen]:
-        """Every agent, the root first."""
-        return [self._seen(agent) for agent in self._loops]
+        """Every open agent, the root first, each child before its subagents."""
+        return [self._seen(agent) for agent in self._in_order()]
 
     def find(self, name: str) -> AgentSeen:
-        """The agent of that name or id; empty is the root. Raises AgentUnknown."""
+        """The open agent of that name or id; empty is the root. Raises AgentUnknown."""
         return self._seen(self._id(name))
 
     async def messages(self, agent: AgentId) -> tuple[int, int]:
@@ -167,9 +123,9 @@ class Agents:
         The same `request_id` and `body` give the first answer and stop nothing. Raises AgentUnknown,
         KeyReused.
         """
-        chosen = list(self._loops) if everybody else [self._id(name)]
-        turns = {agent: turn for agent in chosen if (turn := self._loops[agent][1].turn_before(before))}
-        names = [self._loops[agent][0].name for agent in turns]
+        chosen = list(self._members) if everybody else [self._id(name)]
+        turns = {agent: turn for agent in chosen if (turn := self._members[agent].loop.turn_before(before))}
+        names = [self._seats[agent].name for agent in turns]
         repeated = True
 
         def job(db: apsw.Connection) -> bytes:
@@ -195,13 +151,25 @@ class Agents:
     def _id(self, name: str) -> AgentId:
         if not name:
             return self._root
-        for agent, (seat, _) in self._loops.items():
-            if name in (agent, seat.name):
+        for agent, seat in self._seats.items():
+            if name == agent or name.casefold() == seat.name.casefold():
                 return agent
         raise AgentUnknown()
 
+    def _in_order(self) -> list[AgentId]:
+        def below(parent: AgentId) -> list[AgentId]:
+            return [one for one, seat in self._seats.items() if seat.parent == parent]
+
+        tops = [one for one, seat in self._seats.items() if seat.parent is None or seat.role is Role.CHILD]
+        tops.sort(key=lambda one: one != self._root)
+        ordered: list[AgentId] = []
+        for top in tops:
+            ordered += [top, *(one for one in below(top) if one not in tops)]
+        return ordered
+
     def _seen(self, agent: AgentId) -> AgentSeen:
-        seat, loop = self._loops[agent]
+        member = self._members[agent]
+        seat = member.seat
 
         def job(db: apsw.Connection) -> tuple[int, datetime | None]:
             return delivery_rows.waiting(db, agent), turn_rows.last_time(db, agent)
@@ -210,11 +178,11 @@ class Agents:
         return AgentSeen(
             id=agent,
             name=seat.name,
-            role=Role.ROOT,
-            area="",
+            role=seat.role,
+            area=seat.area,
             model=seat.model,
             effort=seat.effort,
-            doing=loop.doing,
+            doing=member.loop.doing,
             waiting=waiting,
             last_turn=last_turn,
         )

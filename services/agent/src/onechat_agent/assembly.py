@@ -1,10 +1,10 @@
 """The agent service put together from its store, its memory and its model; tests build it in the same way.
 
-What is built from settings before that: wiring.py.
+What is built from settings before that: wiring.py. Agents' seats: seating.py.
 """
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
@@ -13,23 +13,30 @@ from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import Served
 from onechat_runtime.store import Store
 
+from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.agents import Agents
-from onechat_agent.asking import Asking, Model
+from onechat_agent.asking import Asking
 from onechat_agent.commands import Commands
 from onechat_agent.compactor import Compactor
+from onechat_agent.config import AgentSettings
 from onechat_agent.day_limit import DayLimit
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
+from onechat_agent.lives import Lives
 from onechat_agent.loop import AgentLoop
 from onechat_agent.means import Means
 from onechat_agent.patience import Patience
 from onechat_agent.queue import Queue
 from onechat_agent.seat import Seat
+from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
 from onechat_agent.telling import Telling
+from onechat_agent.tools.tool import Tool
 from onechat_agent.usage_book import UsageBook
 from onechat_agent.views import Views
+from onechat_agent.wiring import ModelAtHand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,52 +45,77 @@ class AgentService:
 
     served: Served
     background: tuple[Callable[[], Awaitable[None]], ...]
+    root: Seat
 
 
 async def assemble(
     *,
+    settings: AgentSettings,
     store: Store,
     memory: MemoryClient,
-    model: Model,
-    seat: Seat,
+    model: ModelAtHand,
+    root: AgentFolder,
     zone: str,
     prices: Mapping[str, Price],
     clock: Clock,
     rng: random.Random,
     board: HealthBoard,
+    far_tools: Sequence[Tool] = (),
+    change: Callable[[Seat], Seat] = lambda seat: seat,
 ) -> AgentService:
-    """The service with `seat` as its root; `zone` is the user's, an IANA name."""
+    """The service over the root's folder; `zone` is the user's, an IANA name.
+
+    `far_tools`: tools that other services stand behind. `change`: what a test makes of each seat.
+    """
     usage = UsageBook(store, clock, ZoneInfo(zone), prices)
     patience = Patience(clock, rng)
     events = Events(store, clock, await store.write(open_stream))
     telling = Telling(store, events, clock, board)
     day = DayLimit(store, clock, usage, telling)
+    agents = Agents(store, clock, memory, root.id)
+
+    def tools(role: Role) -> Sequence[Tool]:
+        return far_tools
+
+    seating = Seating(
+        settings=settings,
+        model=model,
+        memory=memory,
+        clock=clock,
+        zone=zone,
+        board=board,
+        tools=tools,
+        change=change,
+    )
+    root_seat = seating.root(root)
     compactor = Compactor(
         memory=memory,
-        model=model,
-        builder=seat.compact_model,
-        seats={seat.id: seat},
+        model=model.client,
+        builder=root_seat.compact_model,
+        seats=agents.seats,
         usage=usage,
         telling=telling,
         day=day,
         patience=patience,
         clock=clock,
     )
-    queue = Queue(store, clock, events, seat.id)
+    queue = Queue(store, clock, events, root.id)
     means = Means(
         store=store,
         memory=memory,
         queue=queue,
         events=events,
         views=Views(memory, compactor, day, patience),
-        asking=Asking(model, events, usage, clock, rng, telling),
+        asking=Asking(model.client, events, usage, clock, rng, telling),
         usage=usage,
         telling=telling,
         day=day,
         patience=patience,
         clock=clock,
     )
-    agents = Agents(store, clock, memory, patience, seat.id, {seat.id: (seat, AgentLoop(means, seat))})
+    lives = Lives(store, clock, memory, patience)
+    root_loop = AgentLoop(means, root_seat)
+    agents.enter(root_seat, root_loop, lives.of(root_seat, root_loop))
     servicer = AgentServicer(
         queue=queue,
         events=events,
@@ -92,5 +124,5 @@ async def assemble(
         usage=usage,
         store=store,
     )
-    background = (compactor.run, events.forget_old, *agents.background())
-    return AgentService(served=served(servicer), background=background)
+    background = (compactor.run, events.forget_old, agents.run)
+    return AgentService(served=served(servicer), background=background, root=root_seat)

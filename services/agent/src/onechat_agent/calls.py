@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from onechat_runtime.errors import RemoteError
 
+from onechat_agent.adapters import delivery_rows
 from onechat_agent.domain.chat import Kind, NewMessage
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.events import ToolActive
@@ -44,26 +45,33 @@ class Calls:
 
     async def run(self, calls: Sequence[Call], *, tainted: bool) -> list[ToolResult]:
         """Results in the order of the calls; each is in the log when it is here."""
+        hops = self._hops()
         async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._one(call, tainted)) for call in calls]
+            running = [group.create_task(self._one(call, tainted, hops)) for call in calls]
         return [task.result() for task in running]
 
     async def again(self, call: Call, *, tainted: bool) -> ToolResult:
         """Runs a call whose result is logged as a pointer, to have again what it showed."""
-        return await self._run(call, tainted)
+        return await self._run(call, tainted, self._hops())
 
-    async def _one(self, call: Call, tainted: bool) -> ToolResult:
-        result = await self._run(call, tainted)
+    def _hops(self) -> int:
+        return self._means.store.read(lambda db: delivery_rows.hops(db, self._turn))
+
+    async def _one(self, call: Call, tainted: bool, hops: int) -> ToolResult:
+        result = await self._run(call, tainted, hops)
         await self.log_result(call, result.text if result.logged is None else result.logged)
         return result
 
-    async def _run(self, call: Call, tainted: bool) -> ToolResult:
+    async def _run(self, call: Call, tainted: bool, hops: int) -> ToolResult:
         context = CallContext(
             agent=self._seat.id,
             agent_name=self._seat.name,
+            memory_of=self._seat.memory_of,
+            turn=self._turn,
             call_key=call_key(self._turn, call.step, call.number),
             backed=self._backed,
             tainted=tainted,
+            hops=hops,
             workdir=self._seat.workdir,
             protected=self._seat.protected,
         )

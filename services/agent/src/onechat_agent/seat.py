@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.events import USER_AUDIENCE
 from onechat_agent.domain.limits import Limits
@@ -52,7 +53,15 @@ class Seat:
     toolbox: Toolbox
     system: Callable[[], str]  #: the system prompt; reads instructions.md anew
     state: Callable[[datetime], str]  #: the state block at an instant
+    role: Role = Role.ROOT
+    parent: AgentId | None = None  #: a child's root, a subagent's owner: who gets what it ends its turns with
+    area: str = ""  #: a child's responsibility
     audience: str = USER_AUDIENCE
+
+    @property
+    def memory_of(self) -> AgentId:
+        """Whose log its view shows, and its zooms read."""
+        return self.parent if self.role is Role.SUBAGENT and self.parent else self.id
 
     def request(
         self, items: Sequence[Item], *, model: str | None = None, choice: ToolChoice = ToolChoice.AUTO

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.file_access import READ_MAX
 from onechat_agent.tools.files import EditTool, ReadTool, WriteTool
@@ -33,6 +34,9 @@ class Desk:
         self.context = CallContext(
             agent=AgentId("a1"),
             agent_name="One",
+            memory_of=AgentId("a"),
+            turn=TurnId("1"),
+            hops=0,
             call_key="t:1:1:c",
             backed=True,
             tainted=False,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from onechat_agent.adapters import agent_folder, agent_rows
 from onechat_agent.adapters.agent_folder import AgentFolder
-from onechat_agent.agents import open_root
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.root_folder import open_root
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.store import Store, migrations_in
 

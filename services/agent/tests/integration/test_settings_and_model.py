@@ -9,6 +9,7 @@ from onechat_agent.config import AgentSettings
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Purpose
 from onechat_agent.model.items import TokenUsage
+from onechat_agent.seating import make_workdir
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.settings import SettingsFaulty, load
@@ -111,6 +112,6 @@ async def test_a_working_directory_in_the_services_data_is_refused(tmp_path: Pat
     agent_folder.make(settings.agents_folder, "One", AgentId("x"))
     folder = agent_folder.read(settings.agents_folder / "One")
 
-    wiring.make_workdir(settings, folder)
+    make_workdir(settings, folder)
     with pytest.raises(StartRefused, match="ONECHAT_WORKDIR"):
-        wiring.make_workdir(inside, folder)
+        make_workdir(inside, folder)

@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.shell import ShellTool
 from onechat_agent.tools.tool import CallContext
@@ -30,6 +31,9 @@ class Bench:
         self.context = CallContext(
             agent=AgentId("a1"),
             agent_name="One",
+            memory_of=AgentId("a"),
+            turn=TurnId("1"),
+            hops=0,
             call_key="t:1:1:c",
             backed=True,
             tainted=False,
@@ -106,6 +110,9 @@ async def test_a_working_directory_that_is_gone_is_said(bench):
     bench.context = CallContext(
         agent=AgentId("a1"),
         agent_name="One",
+        memory_of=AgentId("a"),
+        turn=TurnId("1"),
+        hops=0,
         call_key="k",
         backed=True,
         tainted=False,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.landlock import grants, landlock_version
 from onechat_agent.tools.shell import ShellTool, narrow_folders
@@ -42,7 +43,15 @@ def fence(home):
 def run(home, fence):
     shell = ShellTool(fence, environ=os.environ, clock=SystemClock(), landlock=landlock_version())
     context = CallContext(
-        agent=AgentId("a1"), agent_name="One", call_key="k", backed=True, tainted=False, workdir=home / "work"
+        agent=AgentId("a1"),
+        agent_name="One",
+        memory_of=AgentId("a1"),
+        turn=TurnId("1"),
+        call_key="k",
+        backed=True,
+        tainted=False,
+        hops=0,
+        workdir=home / "work",
     )
 
     async def run(command, **turn):
@@ -129,7 +138,15 @@ async def test_agents_folders_apart_from_the_data_are_kept_as_well(home):
         landlock=landlock_version(),
     )
     context = CallContext(
-        agent=AgentId("a1"), agent_name="One", call_key="k", backed=True, tainted=True, workdir=home / "work"
+        agent=AgentId("a1"),
+        agent_name="One",
+        memory_of=AgentId("a1"),
+        turn=TurnId("1"),
+        call_key="k",
+        backed=True,
+        tainted=True,
+        hops=0,
+        workdir=home / "work",
     )
 
     outcome = await shell.run(context, {"command": "cat ../agents/agent.toml; echo x > ../agents/agent.toml"})

@@ -6,13 +6,22 @@ from pathlib import Path
 import grpc
 import pytest
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, Zoomed
+from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.memory import DateTool, ZoomTool
 from onechat_agent.tools.tool import CallContext
 from onechat_runtime.errors import RemoteError
 
 OWN = AgentId("a1")
 CONTEXT = CallContext(
-    agent=OWN, agent_name="One", call_key="t:1:1:c", backed=True, tainted=False, workdir=Path("/")
+    agent=OWN,
+    agent_name="One",
+    memory_of=OWN,
+    turn=TurnId("1"),
+    call_key="t:1:1:c",
+    backed=True,
+    tainted=False,
+    hops=0,
+    workdir=Path("/"),
 )
 NOON = datetime(2026, 3, 5, 12, 0, 9, tzinfo=UTC)
 

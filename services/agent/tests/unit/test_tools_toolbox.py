@@ -4,11 +4,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
+from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.schema import function_schema, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
-from onechat_agent.tools.toolbox import TOOLS_OF, Role, Toolbox
+from onechat_agent.tools.toolbox import TOOLS_OF, Toolbox
 
 
 class Recorder:
@@ -36,6 +38,9 @@ def context(tmp_path):
     return CallContext(
         agent=AgentId("a1"),
         agent_name="One",
+        memory_of=AgentId("a"),
+        turn=TurnId("1"),
+        hops=0,
         call_key="t:1:1:c",
         backed=True,
         tainted=False,
@@ -53,8 +58,16 @@ def test_each_role_has_its_tools_in_a_fixed_order():
     """Their schemas are the head of every cached prefix."""
     names = {role: [schema["name"] for schema in toolbox(role=role).schemas] for role in Role}
 
-    assert names[Role.ROOT] == names[Role.CHILD] == names[Role.SUBAGENT]
-    assert names[Role.ROOT] == ["zoom", "date", "shell", "read", "write", "edit"]
+    own = ["zoom", "date", "shell", "read", "write", "edit"]
+    schedules = ["schedule_set", "schedule_list", "schedule_remove"]
+    assert names[Role.SUBAGENT] == own
+    assert names[Role.CHILD] == [*own, "spawn", "tell", *schedules]
+    assert names[Role.ROOT] == [
+        *own,
+        *("spawn", "agent_create", "tell", "image_show", "whatsapp_find", "whatsapp_send"),
+        *("route", "unroute", "routes"),
+        *schedules,
+    ]
     assert names[Role.GROUP] == ["zoom", "date"]
 
 
@@ -71,12 +84,12 @@ async def test_a_malformed_call_does_not_run_and_is_marked(context, raw):
     assert "\n" not in result.text
 
 
-@pytest.mark.parametrize("name", ["fly", "", "shell\n", "\ud83c", "whatsapp_send"])
+@pytest.mark.parametrize("name", ["fly", "", "shell\n", "\ud83c", "spwan"])
 async def test_an_unknown_tool_is_answered_with_those_that_there_are(context, name):
     result = await toolbox().run(name, "{}", context)
 
     assert result.malformed
-    assert "The tools are zoom, date, shell, read, write, edit." in result.text
+    assert "The tools are zoom, date, shell, read, write, edit, spawn," in result.text
     assert "\n" not in result.text
 
 

@@ -1,54 +1,75 @@
 """The rows of agents, routes and single facts; every function works inside the caller's transaction."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from enum import StrEnum
+from typing import Any
 
 import apsw
-from onechat_runtime.clock import micros
+from onechat_runtime.clock import instant, micros
 
+from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 
-
-class Role(StrEnum):
-    ROOT = "root"
-    CHILD = "child"
-    SUBAGENT = "subagent"
-    GROUP = "group"
+_AGENT = "SELECT agent_id, name, role, state, parent_id, area, effort, create_time FROM agents "
 
 
-class AgentState(StrEnum):
-    CREATING = "creating"  #: its log or folder may not be there yet; finished at start
-    READY = "ready"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRow:
-    id: AgentId
-    name: str
-    role: Role
-    state: AgentState
-
-
-def root(db: apsw.Connection) -> AgentRow | None:
+def root(db: apsw.Connection) -> Agent | None:
     """The root, or None before the first start."""
-    row = db.execute("SELECT agent_id, name, role, state FROM agents WHERE role = 'root'").fetchone()
-    if row is None:
-        return None
-    return AgentRow(id=AgentId(row[0]), name=row[1], role=Role(row[2]), state=AgentState(row[3]))
+    row = db.execute(_AGENT + "WHERE role = 'root'").fetchone()
+    return None if row is None else _agent(row)
 
 
-def add(db: apsw.Connection, agent: AgentRow, now: datetime) -> None:
-    """Stores an agent that is being made."""
-    db.execute(
-        "INSERT INTO agents (agent_id, name, role, state, create_time) VALUES (?, ?, ?, ?, ?)",
-        (agent.id, agent.name, agent.role, agent.state, micros(now)),
+def agent(db: apsw.Connection, wanted: AgentId) -> Agent | None:
+    """The agent of that id, a removed one too; None for an id that is none."""
+    row = db.execute(_AGENT + "WHERE agent_id = ?", (wanted,)).fetchone()
+    return None if row is None else _agent(row)
+
+
+def named(db: apsw.Connection, name: str) -> Agent | None:
+    """The agent of that name, in any case of its letters, if it is not removed."""
+    row = db.execute(_AGENT + "WHERE name = ? AND state <> 'removed'", (name,)).fetchone()
+    return None if row is None else _agent(row)
+
+
+def of_role(db: apsw.Connection, role: Role, *, parent: AgentId | None = None) -> list[Agent]:
+    """All agents of `role` that are not removed, oldest first; `parent`'s alone where one is given."""
+    rows = db.execute(
+        _AGENT + "WHERE role = ?1 AND state <> 'removed' AND (?2 IS NULL OR parent_id = ?2)"
+        " ORDER BY create_time, name",
+        (role, parent),
     )
+    return [_agent(row) for row in rows]
+
+
+def subagents(db: apsw.Connection, states: Collection[AgentState]) -> list[Agent]:
+    """The subagents in one of `states`, oldest first."""
+    found = db.execute(_AGENT + "WHERE role = 'subagent' ORDER BY create_time, name")
+    return [one for row in found if (one := _agent(row)).state in states]
+
+
+def add(db: apsw.Connection, new: Agent, now: datetime) -> None:
+    """Stores an agent that is being made; its name must be free."""
+    db.execute(
+        "INSERT INTO agents (agent_id, name, role, state, parent_id, area, effort, create_time)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (new.id, new.name, new.role, new.state, new.parent, new.area, new.effort, micros(now)),
+    )
+
+
+def next_number(db: apsw.Connection, owner: AgentId) -> int:
+    """The number of the owner's next subagent, from 1, taken for good."""
+    db.execute("UPDATE agents SET spawned = spawned + 1 WHERE agent_id = ?", (owner,))
+    return int(db.execute("SELECT spawned FROM agents WHERE agent_id = ?", (owner,)).get)
+
+
+def set_state(db: apsw.Connection, agent: AgentId, state: AgentState) -> None:
+    """How far an agent is from now on."""
+    db.execute("UPDATE agents SET state = ? WHERE agent_id = ?", (state, agent))
 
 
 def make_ready(db: apsw.Connection, agent: AgentId) -> None:
     """Its log and its folder are there."""
-    db.execute("UPDATE agents SET state = 'ready' WHERE agent_id = ?", (agent,))
+    set_state(db, agent, AgentState.READY)
 
 
 def rename(db: apsw.Connection, agent: AgentId, name: str) -> None:
@@ -56,14 +77,24 @@ def rename(db: apsw.Connection, agent: AgentId, name: str) -> None:
     db.execute("UPDATE agents SET name = ? WHERE agent_id = ?", (name, agent))
 
 
+def results_from(db: apsw.Connection, agent: AgentId) -> int:
+    """The message of a subagent's log before which results are shown as pointers."""
+    return int(db.execute("SELECT results_from FROM agents WHERE agent_id = ?", (agent,)).get or 0)
+
+
+def show_results_from(db: apsw.Connection, agent: AgentId, message: int) -> None:
+    """Results before `message` are pointers from now on."""
+    db.execute("UPDATE agents SET results_from = ? WHERE agent_id = ?", (message, agent))
+
+
 def name_of(db: apsw.Connection, agent: AgentId) -> str:
-    """An agent's name; empty for an id that is none."""
+    """An agent's name, a removed one's too; empty for an id that is none."""
     return str(db.execute("SELECT name FROM agents WHERE agent_id = ?", (agent,)).get or "")
 
 
 def known_ids(db: apsw.Connection) -> set[AgentId]:
-    """The ids of all agents."""
-    return {AgentId(row[0]) for row in db.execute("SELECT agent_id FROM agents")}
+    """The ids of all agents that are not removed."""
+    return {AgentId(row[0]) for row in db.execute("SELECT agent_id FROM agents WHERE state <> 'removed'")}
 
 
 def route(db: apsw.Connection, source: str) -> AgentId | None:
@@ -96,4 +127,17 @@ def set_fact(db: apsw.Connection, name: str, value: str) -> None:
     db.execute(
         "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (name, value),
+    )
+
+
+def _agent(row: Sequence[Any]) -> Agent:
+    return Agent(
+        id=AgentId(row[0]),
+        name=row[1],
+        role=Role(row[2]),
+        state=AgentState(row[3]),
+        parent=None if row[4] is None else AgentId(row[4]),
+        area=row[5],
+        effort=row[6],
+        create_time=instant(row[7]),
     )

@@ -103,6 +103,11 @@ def of_turn(db: apsw.Connection, turn: TurnId, *, shown_only: bool = False) -> l
     return [_delivery(row) for row in rows]
 
 
+def hops(db: apsw.Connection, turn: TurnId) -> int:
+    """How often agents have passed on what `turn` is about: the most of its deliveries'; 0 without any."""
+    return int(db.execute("SELECT max(hops) FROM deliveries WHERE turn = ?", (turn,)).get or 0)
+
+
 def hide(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
     """After a roll-over: these of the turn's deliveries stand in its view only."""
     db.executemany("UPDATE deliveries SET shown = 0 WHERE delivery_id = ?", [(d.id,) for d in deliveries])

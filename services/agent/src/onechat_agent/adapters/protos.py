@@ -7,8 +7,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2 as service
 from onechat.agent.v1 import delivery_pb2, event_pb2, usage_pb2
 
-from onechat_agent.adapters.agent_rows import Role
 from onechat_agent.agents import AgentSeen
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import Delivery, DeliveryState, NewDelivery, ReplyTo
 from onechat_agent.domain.events import (

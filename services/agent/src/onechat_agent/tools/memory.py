@@ -58,13 +58,13 @@ class ZoomTool:
         if wrong is not None:
             return ToolResult(text=wrong, failed=True)
         try:
-            zoomed = await self._memory.zoom(context.agent, first, count, page)
+            zoomed = await self._memory.zoom(context.memory_of, first, count, page)
         except RemoteError as error:
             return _memory_failed(error)
         return ToolResult(
             text=_shown(zoomed),
             logged=f"zoomed {first}+{count}" + ("" if page is None else f", page {page}"),
-            taints=any(_is_outside(message, context.agent) for message in zoomed.messages),
+            taints=any(_is_outside(message, context.memory_of) for message in zoomed.messages),
             images=tuple(image for message in zoomed.messages for image in message.images),
         )
 
@@ -96,7 +96,7 @@ class DateTool:
         if not 0 <= message < _ID_MAX:
             return ToolResult(text=f"There is no message {message}: ids count from 0.", failed=True)
         try:
-            time, zone = await self._memory.message_time(context.agent, message)
+            time, zone = await self._memory.message_time(context.memory_of, message)
         except RemoteError as error:
             return _memory_failed(error)
         return ToolResult(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import TurnId
 
 
 class Resumption(StrEnum):
@@ -26,9 +27,12 @@ class CallContext:
 
     agent: AgentId
     agent_name: str
+    memory_of: AgentId  #: whose log zoom and date read: the agent's own, or a subagent's owner's
+    turn: TurnId
     call_key: str  #: t:TURN:n:CALL; the request id of what has one
     backed: bool  #: whether the user stands behind the turn
     tainted: bool
+    hops: int  #: how often agents have passed on what the turn is about
     workdir: Path
     protected: tuple[Path, ...] = ()  #: instructions.md and agent.toml files, whose change needs consent
 

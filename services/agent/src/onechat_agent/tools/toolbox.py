@@ -7,12 +7,12 @@ comes back as a line for the model. Whether a turn has seen too many malformed c
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from typing import Any, Final
 
 from onechat_runtime import logs
 from onechat_runtime.errors import RemoteError
 
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.arguments import Unfitting, parse_arguments
 from onechat_agent.domain.consent import Confirm, Proposes, decide
 from onechat_agent.domain.text import clean, clip, one_line
@@ -22,20 +22,19 @@ from onechat_agent.tools.tool import CallContext, Resumption, Tool, ToolResult
 log = logs.get("tools")
 
 
-class Role(StrEnum):
-    """What an agent is, which says which tools it has."""
-
-    ROOT = "root"
-    CHILD = "child"
-    SUBAGENT = "subagent"
-    GROUP = "group"
-
-
 _MEMORY: Final = ("zoom", "date")
 _WORK: Final = ("shell", "read", "write", "edit")
+_SCHEDULES: Final = ("schedule_set", "schedule_list", "schedule_remove")
+# What each role may have, in the order in which the model sees it.
 TOOLS_OF: Final[Mapping[Role, tuple[str, ...]]] = {
-    Role.ROOT: _MEMORY + _WORK,
-    Role.CHILD: _MEMORY + _WORK,
+    Role.ROOT: (
+        *_MEMORY,
+        *_WORK,
+        *("spawn", "agent_create", "tell", "image_show", "whatsapp_find", "whatsapp_send"),
+        *("route", "unroute", "routes"),
+        *_SCHEDULES,
+    ),
+    Role.CHILD: (*_MEMORY, *_WORK, "spawn", "tell", *_SCHEDULES),
     Role.SUBAGENT: _MEMORY + _WORK,
     Role.GROUP: _MEMORY,
 }
@@ -49,12 +48,12 @@ class Toolbox:
     def __init__(
         self, role: Role, tools: Iterable[Tool], *, confirm: Confirm, outside: Collection[str] = ()
     ) -> None:
-        """Takes those of `tools` that `role` has; KeyError when one is missing.
+        """Takes those of `tools` that `role` may have.
 
         `outside`: agent.toml's list of what the agent's unbacked turns may do without the user's yes.
         """
         at_hand = {tool.name: tool for tool in tools}
-        self._tools = {name: at_hand[name] for name in TOOLS_OF[role]}
+        self._tools = {name: at_hand[name] for name in TOOLS_OF[role] if name in at_hand}
         self._confirm = confirm
         self._outside = frozenset(outside)
 
@@ -62,6 +61,11 @@ class Toolbox:
     def schemas(self) -> tuple[Mapping[str, Any], ...]:
         """For the model; the same bytes for the life of the toolbox."""
         return tuple(tool.schema for tool in self._tools.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the agent has, in the order of the schemas."""
+        return tuple(self._tools)
 
     def resumption(self, name: str) -> Resumption:
         """What to do about a call without a result after a restart; an unknown tool did nothing."""

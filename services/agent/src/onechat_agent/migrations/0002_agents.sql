@@ -1,0 +1,46 @@
+-- Children and subagents, and proposals. Times are microseconds since 1970, UTC.
+
+-- A removed agent's name is free again, and no two names differ by the case of their letters alone.
+CREATE TABLE agents_now (
+    agent_id TEXT PRIMARY KEY,          -- random; the log's id too
+    name TEXT NOT NULL COLLATE NOCASE,
+    role TEXT NOT NULL,                 -- root, child, subagent, group
+    parent_id TEXT,                     -- a child's root, a subagent's owner
+    state TEXT NOT NULL,                -- domain/agent.py
+    area TEXT NOT NULL DEFAULT '',      -- a child's
+    effort TEXT NOT NULL DEFAULT '',    -- a subagent's, when its owner chose one
+    spawned INTEGER NOT NULL DEFAULT 0, -- subagents that it has had; their numbers are never reused
+    results_from INTEGER NOT NULL DEFAULT 0, -- of a subagent's log: results before this message are pointers
+    create_time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO agents_now (agent_id, name, role, parent_id, state, create_time)
+SELECT agent_id, name, role, parent_id, state, create_time FROM agents;
+
+CREATE TABLE routes_now (
+    source TEXT PRIMARY KEY,            -- whatsapp:CHAT-ID
+    agent_id TEXT NOT NULL REFERENCES agents_now (agent_id),
+    create_time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO routes_now SELECT source, agent_id, create_time FROM routes;
+
+DROP TABLE routes;
+DROP TABLE agents;
+ALTER TABLE agents_now RENAME TO agents;
+ALTER TABLE routes_now RENAME TO routes;
+CREATE UNIQUE INDEX agents_by_name ON agents (name) WHERE state <> 'removed';
+CREATE INDEX agents_by_parent ON agents (parent_id, role);
+
+CREATE TABLE proposals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, -- what the user answers by
+    agent_id TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    call_key TEXT NOT NULL UNIQUE,      -- a call that is made again after a restart proposes once
+    tool TEXT NOT NULL,
+    arguments TEXT NOT NULL,            -- JSON, exactly as they will run
+    text TEXT NOT NULL,                 -- what the user is shown
+    state TEXT NOT NULL,                -- open, approved, done, failed, unknown, refused, expired
+    outcome TEXT NOT NULL DEFAULT '',
+    create_time INTEGER NOT NULL,
+    expire_time INTEGER NOT NULL
+) STRICT;
+CREATE INDEX proposals_at_work ON proposals (state, expire_time) WHERE state IN ('open', 'approved');

@@ -1,0 +1,149 @@
+"""Makes the seats of agents: from the settings and what is on disk of an agent, its words, tools and limits.
+
+What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of this service: assembly.py.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from onechat_runtime.clock import Clock
+from onechat_runtime.errors import StartRefused
+from onechat_runtime.health import HealthBoard
+
+from onechat_agent import sentences
+from onechat_agent.adapters.agent_folder import SETTINGS_FILE, AgentFolder
+from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.config import EFFORTS, AgentSettings
+from onechat_agent.domain.agent import Role
+from onechat_agent.domain.consent import Confirm
+from onechat_agent.prompts.state import state_block
+from onechat_agent.prompts.system import Head, root_prompt
+from onechat_agent.seat import Seat
+from onechat_agent.tools.fence import Fence
+from onechat_agent.tools.files import EditTool, ReadTool, WriteTool
+from onechat_agent.tools.landlock import landlock_version
+from onechat_agent.tools.memory import DateTool, ZoomTool
+from onechat_agent.tools.shell import ShellTool
+from onechat_agent.tools.tool import Tool
+from onechat_agent.tools.toolbox import Toolbox
+from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
+
+_OURS = ("OPENAI_", "TELEGRAM_", "ONECHAT_")  # whose _FILE variables name files with secrets
+
+
+def fence(settings: AgentSettings) -> Fence:
+    """What no tool may touch: every service's data, the tokens, .env, files that hold secrets."""
+    closed = [settings.data, Path(".env"), settings.token_file, settings.callers_file]
+    closed += [
+        Path(value)
+        for name, value in os.environ.items()
+        if value and name.startswith(_OURS) and name.endswith("_FILE")
+    ]
+    return Fence(
+        closed=tuple(path.absolute() for path in closed if path is not None),
+        agent_folders=(settings.agents_folder.absolute(),),
+    )
+
+
+def make_workdir(settings: AgentSettings, folder: AgentFolder) -> None:
+    """The working directory, made where it is missing. Raises StartRefused."""
+    workdir = folder.workdir or settings.workdir
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartRefused(
+            f"The working directory {workdir} cannot be made: {error.strerror}. Set ONECHAT_WORKDIR."
+        ) from None
+    if fence(settings).refuses(workdir.resolve()):
+        raise StartRefused(
+            f"The working directory {workdir} lies in the services' data, which is closed to tools. "
+            "Set ONECHAT_WORKDIR to another folder."
+        )
+
+
+class Seating:
+    """Makes seats; every agent of a service has its own."""
+
+    def __init__(
+        self,
+        *,
+        settings: AgentSettings,
+        model: ModelAtHand,
+        memory: MemoryClient,
+        clock: Clock,
+        zone: str,
+        board: HealthBoard,
+        tools: Callable[[Role], Sequence[Tool]] = lambda role: (),
+        change: Callable[[Seat], Seat] = lambda seat: seat,
+    ) -> None:
+        """`tools`: what an agent of a role has beside memory, shell and files. `change` changes each seat."""
+        self._settings = settings
+        self._model = model
+        self._zone = zone
+        self._tools = tools
+        self._change = change
+        landlock = landlock_version()
+        if not landlock:
+            board.remark("landlock", sentences.NO_LANDLOCK)
+        closed = fence(settings)
+        self._own_tools: tuple[Tool, ...] = (
+            ZoomTool(memory),
+            DateTool(memory, zone),
+            ShellTool(closed, environ=os.environ, clock=clock, landlock=landlock),
+            ReadTool(closed),
+            WriteTool(closed),
+            EditTool(closed),
+        )
+
+    def root(self, folder: AgentFolder) -> Seat:
+        """The root with its tools and its words. Raises StartRefused for an effort that is none."""
+        name, settings = self._settings.name, self._settings
+        toolbox, workdir = self._toolbox(Role.ROOT, folder.outside), self._workdir(folder)
+
+        def system() -> str:
+            return root_prompt(
+                Head(
+                    name=name,
+                    instructions_file=folder.instructions.absolute(),
+                    instructions=folder.instructions_text(),
+                    tools=toolbox.names,
+                )
+            )
+
+        turn_model = DEMO_MODEL if self._model.demo else folder.model or self._model.model
+        return self._change(
+            Seat(
+                id=folder.id,
+                name=name,
+                limits=folder.limits,
+                model=turn_model,
+                compact_model=self._model.compact_model or turn_model,
+                effort=_effort(folder) or settings.effort,
+                workdir=workdir,
+                protected=tuple(path.absolute() for path in folder.protected),
+                toolbox=toolbox,
+                system=system,
+                state=lambda now: state_block(now, zone=self._zone, workdir=workdir),
+            )
+        )
+
+    def _toolbox(self, role: Role, outside: Sequence[str]) -> Toolbox:
+        return Toolbox(
+            role,
+            [*self._own_tools, *self._tools(role)],
+            confirm=Confirm(self._settings.confirm),
+            outside=outside,
+        )
+
+    def _workdir(self, folder: AgentFolder) -> Path:
+        return (folder.workdir or self._settings.workdir).absolute()
+
+
+def _effort(folder: AgentFolder) -> str | None:
+    if folder.effort is not None and folder.effort not in EFFORTS:
+        raise StartRefused(
+            f"{folder.path / SETTINGS_FILE} cannot be used: effort is one of {', '.join(EFFORTS)}. "
+            "Mend it and start again."
+        )
+    return folder.effort
