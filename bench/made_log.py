@@ -142,7 +142,7 @@ def _grow(db: apsw.Connection, *, ids: range, views: Views, rng: random.Random) 
                 chat.complete(node, line(rng), "benchmark")
             ready = tree.ready_merges(AT_ONCE)
     chat.fit()
-    logs.save(row)
+    chat.save()
 
 
 def _index(db: apsw.Connection) -> None:

@@ -19,7 +19,7 @@ from onechat_memory.__main__ import MIGRATIONS, NAME
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.adapters.tree_store import Built, TreeStore, Which
 from onechat_memory.domain.leases import LogId
-from onechat_memory.domain.lines import LINE_MAX, PLACEHOLDER_SIZE
+from onechat_memory.domain.lines import LINE_MAX
 from onechat_memory.domain.messages import NewLog, Shape, State
 from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import COMPACTION, Limits, View
@@ -173,7 +173,7 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
     row = logs.log(_LOG)
     assert row is not None
     tree = TreeStore(db, row.number)
-    view = tree.restore(Which.CHAT, case.limits, owed=row.chat_owed, unbuilt_size=PLACEHOLDER_SIZE)
+    view = tree.restore(Which.CHAT, case.limits, size=row.chat_bytes, owed=row.chat_owed)
     levels = {node.first: node.level for node in view}
     for length in lengths:
         new = (*case.built_at(length), leaf(length - 1))
@@ -182,7 +182,7 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
         _note(case, view, turns)
     now = {node.first: node.level for node in view}
     tree.write_lines(Which.CHAT, {first: now.get(first) for first in {**levels, **now}})
-    row.length, row.chat_owed = view.length, view.owed
+    row.length, row.chat_owed, row.chat_bytes = view.length, view.owed, view.size
     logs.save(row)
 
 

@@ -166,6 +166,7 @@ class ChatLog:
     def save(self) -> None:
         """Write what moved in the log's row, if anything did."""
         if self.changed:
+            self.row.chat_bytes, self.row.compaction_bytes = self._held.chat.size, self._held.compaction.size
             self._logs.save(self.row)
             self.changed = False
 
@@ -208,10 +209,13 @@ class ChatLog:
 
     def _build_again(self, node: Node, line: str, builder: str) -> None:
         """Give a built node another line. Its parents keep theirs, and no view changes but for its text."""
+        before = self._size(node)
+        if before is None:
+            raise AssertionError(f"{node.name} is to be built again and was not built")
         self.row.degraded_nodes -= self._tree.rebuilds.replace(node, line, builder, self._now)
         self.changed = True
-        self._views.chat.note_rewritten(node, size(line))
-        self._views.compaction.note_rewritten(node, size(line))
+        for view in (self._views.chat, self._views.compaction):
+            view.note_rewritten(node, before=before, size=size(line))
         self._views.show_built(node, line)
 
     def _fail_again(self, node: Node) -> None:

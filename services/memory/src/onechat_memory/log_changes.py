@@ -22,7 +22,6 @@ from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.bells import WORK, Bells, whole
 from onechat_memory.chat_log import ChatLog
 from onechat_memory.domain.leases import LogId
-from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Shape, State
 from onechat_memory.domain.shown import ShownView
 from onechat_memory.errors import LogNotLive, LogUnknown
@@ -130,10 +129,10 @@ class LogChanges:
         if views is not None and views.revision == row.revision:
             return views
         chat, compaction = (
-            tree.restore(which, limits, owed=owed, unbuilt_size=PLACEHOLDER_SIZE)
-            for which, limits, owed in (
-                (Which.CHAT, row.asked.chat, row.chat_owed),
-                (Which.COMPACTION, row.asked.compaction, row.compaction_owed),
+            tree.restore(which, limits, size=size, owed=owed)
+            for which, limits, size, owed in (
+                (Which.CHAT, row.asked.chat, row.chat_bytes, row.chat_owed),
+                (Which.COMPACTION, row.asked.compaction, row.compaction_bytes, row.compaction_owed),
             )
         )
         views = Views(revision=row.revision, chat=chat, compaction=compaction)

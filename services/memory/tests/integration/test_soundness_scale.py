@@ -7,6 +7,8 @@ from typing import Any
 import apsw
 from onechat.memory.v1.log_pb2 import ViewLimits
 from onechat_memory.adapters.soundness_rows import fault_at_an_end
+from onechat_memory.bells import Bells
+from onechat_memory.chat_logs import ChatLogs
 from onechat_memory.soundness import MESSAGES_A_LOOK, look
 from onechat_runtime.clock import SystemClock
 
@@ -51,3 +53,21 @@ async def test_a_start_looks_at_the_ends_of_logs_alone_and_a_look_costs_the_same
 
     assert starts[1] < 2 * starts[0]
     assert looks[1] < 2 * looks[0]
+
+
+async def test_views_are_loaded_without_a_look_at_a_node(tmp_path: Path):
+    """In a long log each node of a view lies on a page of its own."""
+    read = set[str | None]()
+
+    def note(action: int, table: str | None, *_: str | None) -> int:
+        if action == apsw.SQLITE_READ:
+            read.add(table)
+        return apsw.SQLITE_OK
+
+    async with at_hand(tmp_path, SystemClock()) as memory:
+        await fill(memory, 500)
+        await memory.store.write(lambda db: db.set_authorizer(note))
+        trees = await ChatLogs(memory.store, SystemClock(), Bells(SystemClock())).load()
+        await memory.store.write(lambda db: db.set_authorizer(None))
+
+    assert (trees, read) == (1, {"logs", "view_lines"})

@@ -93,7 +93,7 @@ async def test_between_batches_each_view_starts_with_the_whole_view_before_it(me
 
 
 async def run_script(memory, log, restart=None):
-    """Appends and builds in a fixed order; `restart` gives a new server over the same files now and then."""
+    """Appends and (re)builds in a fixed order; `restart` gives a new server over the same files at times."""
     dice = random.Random(7)
     for number in range(100):
         words = dice.randrange(1, 200)
@@ -102,7 +102,11 @@ async def run_script(memory, log, restart=None):
             while (leased := await memory.lease("builder")).pieces:
                 for piece in leased.pieces:
                     line = f"line of {piece.first_id} and {piece.count} " * dice.randrange(1, 20)
-                    await memory.complete(f"{piece.first_id}+{piece.count}", line[:500], log=leased.log_id)
+                    builder = dice.choice(("demo", "test"))
+                    name = f"{piece.first_id}+{piece.count}"
+                    await memory.complete(name, line[:500], log=leased.log_id, builder=builder)
+        if number % 20 == 9:
+            await memory.rebuild(log=log, demo=True)
         if number % 7 == 3:
             await memory.view(log)
         if restart and number % 15 == 14:

@@ -1,4 +1,4 @@
-"""The tables of logs and messages (migrations/0001_logs.sql), on one connection within one transaction.
+"""The tables of logs and messages (migrations 0001 and 0008), on one connection within one transaction.
 
 Rows become the nouns of domain/messages.py here, and nowhere else. Nodes, queues and views: tree_store.py.
 Who may write, and in which order: chat_log.py.
@@ -32,7 +32,7 @@ from onechat_memory.domain.view import Limits
 _LOG: Final = (
     "SELECT number, id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
     " generation, create_time, length, revision, chat_owed, compaction_owed, batches, built_nodes,"
-    " built_leaves, degraded_nodes, indexed FROM logs "
+    " built_leaves, degraded_nodes, indexed, chat_bytes, compaction_bytes FROM logs "
 )
 _MESSAGE: Final = (
     "SELECT id, kind, text, time, zone, key, source, turn, step, call, images, part, parts FROM messages "
@@ -57,6 +57,8 @@ class LogRow:
     built_leaves: int
     degraded_nodes: int
     indexed: int  #: messages whose words the search index holds; search.py alone moves it
+    chat_bytes: int  #: of the chat's view, all its lines
+    compaction_bytes: int
 
     @property
     def edition(self) -> Edition:
@@ -126,7 +128,8 @@ class LogStore:
         row.revision += 1
         self._db.execute(
             "UPDATE logs SET length = ?, revision = ?, chat_owed = ?, compaction_owed = ?, batches = ?,"
-            " built_nodes = ?, built_leaves = ?, degraded_nodes = ? WHERE number = ?",
+            " built_nodes = ?, built_leaves = ?, degraded_nodes = ?, chat_bytes = ?, compaction_bytes = ?"
+            " WHERE number = ?",
             (
                 row.length,
                 row.revision,
@@ -136,6 +139,8 @@ class LogStore:
                 row.built_nodes,
                 row.built_leaves,
                 row.degraded_nodes,
+                row.chat_bytes,
+                row.compaction_bytes,
                 row.number,
             ),
         )
@@ -205,6 +210,8 @@ def _log_row(row: Any) -> LogRow:
         built_leaves=row[17],
         degraded_nodes=row[18],
         indexed=row[19],
+        chat_bytes=row[20],
+        compaction_bytes=row[21],
     )
 
 

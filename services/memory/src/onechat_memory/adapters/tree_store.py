@@ -213,30 +213,13 @@ class TreeStore:
         )
         return ((Node(level, first >> level), text) for first, level, text in rows)
 
-    def restore(self, which: Which, limits: Limits, *, owed: bool, unbuilt_size: int) -> View:
-        """A view as its rows say, ready to go on; `unbuilt_size` is what a line without text counts."""
-        sizes = self._db.execute(
-            "SELECT v.first, v.level, coalesce(octet_length(n.text), ?) FROM view_lines AS v"
-            " LEFT JOIN nodes AS n"
-            " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
-            " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
-            (unbuilt_size, self._log, which.value),
-        )
-        parents = self._db.execute(
-            "SELECT p.level, p.last FROM view_lines AS y JOIN view_lines AS o"
-            " ON o.log = y.log AND o.view = y.view"
-            " AND o.level = y.level AND o.first = y.first - (1 << y.level)"
-            " JOIN nodes AS p"
-            " ON p.log = y.log AND p.last = y.first + (1 << y.level) - 1 AND p.level = y.level + 1"
-            " WHERE y.log = ? AND y.view = ? AND (y.first >> y.level) & 1",
+    def restore(self, which: Which, limits: Limits, *, size: int, owed: bool) -> View:
+        """A view as its rows say, ready to go on; `size` and `owed` are the log's row's. Reads no node."""
+        levels = self._db.execute(
+            "SELECT first, level FROM view_lines WHERE log = ? AND view = ? ORDER BY first",
             (self._log, which.value),
         )
-        return View.restore(
-            limits,
-            [(Node(level, first >> level), size) for first, level, size in sizes],
-            owed=owed,
-            parents_built=[Node(level, last >> level) for level, last in parents],
-        )
+        return View.restore(limits, dict(levels), size=size, owed=owed)
 
 
 def next_log_with_work(db: apsw.Connection, after: int) -> int | None:

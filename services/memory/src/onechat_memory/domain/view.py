@@ -6,10 +6,11 @@ ready.py and lines.py. Where views are kept: adapters/tree_store.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.tree import Node
 
 SizeOf = Callable[[Node], int | None]
@@ -40,9 +41,11 @@ _NOTHING_DUE = Fitted(merged=(), began=False)
 
 
 class View:
-    """The lines that tile a log, oldest first, and whether a batch is owed.
+    """The lines that tile a log, oldest first, their bytes together, and whether a batch is owed.
 
-    Cost: a new line O(log view), a merge O(log view + levels), whatever the log's length.
+    Cost: a new line O(log view), a merge O(log view + levels), whatever the log's length. A saved view comes
+    back without a look at a node: its lines' own sizes, and which of them can merge, are asked for when a
+    line merges.
     """
 
     __slots__ = ("_levels", "_pairs", "_sizes", "length", "limits", "owed", "size")
@@ -53,30 +56,28 @@ class View:
         self.size = 0  #: bytes
         self.owed = False  #: whether a batch has begun and not ended
         # Both by first message. A dict keeps its order when the older half's entry is overwritten and the
-        # younger one's removed, so these stay oldest first without a search.
+        # younger one's removed, so the levels stay oldest first without a search.
         self._levels: dict[int, int] = {}
-        self._sizes: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}  # of a saved view none at first
         # By the parent's level a heap, never empty, of the indices of built parents of which both halves are
         # lines here. Such a pair leaves only by merging; within a level the oldest is always the most due.
-        self._pairs: dict[int, list[int]] = {}
+        # None in a saved view until a batch wants them.
+        self._pairs: dict[int, list[int]] | None = {}
 
     @classmethod
-    def restore(
-        cls, limits: Limits, lines: Iterable[tuple[Node, int]], *, owed: bool, parents_built: Iterable[Node]
-    ) -> View:
-        """The view as it was saved: its lines, oldest first, with their sizes; not fitted.
+    def restore(cls, limits: Limits, levels: Mapping[int, int], *, size: int, owed: bool) -> View:
+        """The view as it was saved, of `size` bytes; not fitted.
 
-        `parents_built` holds the built nodes of which both halves are lines.
+        `levels` holds the level of each line by its first message, oldest first.
         """
         view = cls(limits)
-        for node, size in lines:
-            view._levels[node.first] = node.level
-            view._sizes[node.first] = size
-            view.size += size
-            view.length = node.last + 1
+        view._levels = dict(levels)
+        if levels:
+            first, level = next(reversed(view._levels.items()))
+            view.length = first + (1 << level)
+        view.size = size
         view.owed = owed
-        for parent in parents_built:
-            view._push(parent.level, parent.index)
+        view._pairs = None
         return view
 
     def __len__(self) -> int:
@@ -90,9 +91,9 @@ class View:
 
     @property
     def due(self) -> bool:
-        """Whether a fit of its own accord would change anything."""
+        """Whether a fit of its own accord would change something, or has to find out whether it would."""
         if self.owed:
-            return bool(self._pairs) or self.size <= self.limits.low
+            return self._pairs is None or bool(self._pairs) or self.size <= self.limits.low
         return self.size > self.limits.high
 
     def append(self, size: int, size_of: SizeOf | None) -> None:
@@ -105,21 +106,21 @@ class View:
         self._sizes[first] = size
         self.size += size
         self.length = first + 1
-        if first & 1 and size_of is not None:
-            self._pair_up(first, 0, size_of)
+        if first & 1 and size_of is not None and self._pairs is not None:
+            self._pair_up(self._pairs, first, 0, size_of)
 
     def note_built(self, node: Node, size: int) -> None:
         """`node` has been built, with `size` bytes: a line here has its text now, or two lines can merge."""
         if node in self:
-            self.size += size - self._sizes[node.first]
+            self.size += size - self._sizes.get(node.first, PLACEHOLDER_SIZE)
             self._sizes[node.first] = size
-        elif node.level and all(half in self for half in node.halves):
-            self._push(node.level, node.index)
+        elif self._pairs is not None and node.level and all(half in self for half in node.halves):
+            _push(self._pairs, node.level, node.index)
 
-    def note_rewritten(self, node: Node, size: int) -> None:
-        """`node`, which was built before, has another line now, of `size` bytes: nothing else follows."""
+    def note_rewritten(self, node: Node, *, before: int, size: int) -> None:
+        """`node`, whose line had `before` bytes, has another one now, of `size`: nothing else follows."""
         if node in self:
-            self.size += size - self._sizes[node.first]
+            self.size += size - before
             self._sizes[node.first] = size
 
     def fit(self, size_of: SizeOf, *, forced: bool = False) -> Fitted:
@@ -132,10 +133,8 @@ class View:
             return _NOTHING_DUE
         self.owed = True
         merged: list[Node] = []
-        while self._pairs and self.size > self.limits.low:
-            node = self.merge_most_due(size_of)
-            if node is not None:
-                merged.append(node)
+        while self.size > self.limits.low and (node := self.merge_most_due(size_of)) is not None:
+            merged.append(node)
         self.owed = self.size > self.limits.low
         return Fitted(merged=tuple(merged), began=began)
 
@@ -145,9 +144,10 @@ class View:
         Due is (length - last message of the pair) / 2**level of its nodes; the oldest of equals. Measured
         from the pair's first message instead, old lines would be written again and again.
         """
+        pairs = self._found_pairs(size_of)
         best, best_due, best_last = 0, 0, 0  # the parent's level; due counts in 1 / 2**(best - 1)
-        for level, pairs in self._pairs.items():
-            last = ((pairs[0] + 1) << level) - 1
+        for level, indices in pairs.items():
+            last = ((indices[0] + 1) << level) - 1
             due = self.length - last
             # Fractions over powers of two, compared as integers.
             ahead = (due << best) - (best_due << level)
@@ -155,31 +155,46 @@ class View:
                 best, best_due, best_last = level, due, last
         if not best:
             return None
-        pairs = self._pairs[best]
-        parent = Node(best, heappop(pairs))
-        if not pairs:
-            del self._pairs[best]
+        parent = Node(best, heappop(pairs[best]))
+        if not pairs[best]:
+            del pairs[best]
         self._replace_halves(parent, size_of)
+        self._pair_up(pairs, parent.first, parent.level, size_of)
         return parent
+
+    def _found_pairs(self, size_of: SizeOf) -> dict[int, list[int]]:
+        """The pairs that can merge; those of a saved view are looked for once. O(view) then."""
+        if self._pairs is None:
+            self._pairs = {}
+            for first, level in self._levels.items():
+                if first >> level & 1:
+                    self._pair_up(self._pairs, first, level, size_of)
+        return self._pairs
 
     def _replace_halves(self, parent: Node, size_of: SizeOf) -> None:
         size = size_of(parent)
         if size is None:
             raise AssertionError(f"{parent.name} is taken for built and is not")
-        older, younger = parent.first, parent.first + (parent.count >> 1)
-        self.size += size - self._sizes[older] - self._sizes.pop(younger)
-        self._levels[older] = parent.level
-        self._sizes[older] = size
-        del self._levels[younger]
-        self._pair_up(older, parent.level, size_of)
+        self.size += size - sum(self._taken_size(half, size_of) for half in parent.halves)
+        self._levels[parent.first] = parent.level
+        self._sizes[parent.first] = size
+        del self._levels[parent.first + (parent.count >> 1)]
 
-    def _pair_up(self, first: int, level: int, size_of: SizeOf) -> None:
-        """The line at `first` is new: it can merge if its sibling is a line and their parent is built."""
+    def _taken_size(self, line: Node, size_of: SizeOf) -> int:
+        """What `line` counts in the view, which it leaves."""
+        size = self._sizes.pop(line.first, None)
+        if size is None:
+            size = size_of(line)
+        return PLACEHOLDER_SIZE if size is None else size
+
+    def _pair_up(self, pairs: dict[int, list[int]], first: int, level: int, size_of: SizeOf) -> None:
+        """The line at `first` can merge if its sibling is a line and their parent is built."""
         if self._levels.get(first ^ (1 << level)) != level:
             return
         parent = Node(level + 1, first >> (level + 1))
         if size_of(parent) is not None:
-            self._push(parent.level, parent.index)
+            _push(pairs, parent.level, parent.index)
 
-    def _push(self, level: int, index: int) -> None:
-        heappush(self._pairs.setdefault(level, []), index)
+
+def _push(pairs: dict[int, list[int]], level: int, index: int) -> None:
+    heappush(pairs.setdefault(level, []), index)
