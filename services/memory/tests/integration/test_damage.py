@@ -275,6 +275,9 @@ async def test_a_log_that_does_not_end_where_its_row_says_is_refused_at_every_st
             "no line of its own",
         ),
         ("UPDATE nodes SET text = CAST(x'ff' AS TEXT) WHERE log = 1 AND level = 3", "cannot be read"),
+        ("UPDATE logs SET chat_bytes = chat_bytes - 1 WHERE number = 1", "chat view is not of the bytes"),
+        ("UPDATE logs SET compaction_bytes = 0 WHERE number = 1", "compaction view is not of the bytes"),
+        ("UPDATE nodes SET text = 'short' WHERE log = 1 AND builder = 'test'", "chat view is not of the"),
     ],
 )
 async def test_a_hole_in_the_middle_is_found_after_an_unclean_end(bases, damaged, sql, says):

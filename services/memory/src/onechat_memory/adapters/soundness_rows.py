@@ -10,6 +10,7 @@ import apsw
 
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.adapters.tree_store import Which
+from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Message
 
 
@@ -84,4 +85,23 @@ def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | 
     db.execute(
         "SELECT text FROM nodes WHERE log = ? AND last >= ? AND last < ?", (number, start, end)
     ).fetchall()
+    return None
+
+
+def view_bytes_fault(db: apsw.Connection, number: int) -> str | None:
+    """Which view of a log is not of the bytes that its row says; None for neither, or for a log that is gone.
+
+    O(lines of views), a look at a node for each.
+    """
+    for view in Which:
+        row = db.execute(
+            f"SELECT 1 FROM logs WHERE number = ?1 AND deleted = 0 AND {view}_bytes <>"
+            " (SELECT coalesce(sum(coalesce(octet_length(n.text), ?2)), 0) FROM view_lines AS v"
+            " LEFT JOIN nodes AS n"
+            " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
+            " WHERE v.log = ?1 AND v.view = ?3)",
+            (number, PLACEHOLDER_SIZE, view.value),
+        ).fetchone()
+        if row is not None:
+            return f"the {view.value} view is not of the bytes that its row says"
     return None
