@@ -31,9 +31,13 @@ async def open_root(store: Store, clock: Clock, agents: Path, name: str) -> Agen
             f"{agents / row.name} is missing, though {row.name} was there before. Mount or restore the "
             "agents folder and start again; nothing was changed."
         )
+    other = store.read(lambda db: agent_rows.named(db, name))
+    if other is not None and other.id != row.id:
+        raise StartRefused(f"{other.name} is another agent's name. Set ONECHAT_NAME to one that nobody has.")
     if row.name != name:
         await _rename(store, agents, row, name)
     if row.state is AgentState.CREATING:
+        agent_folder.make_root(agents)
         agent_folder.make(agents, name, row.id)
     folder = agent_folder.read(path)
     if folder.id != row.id:

@@ -9,6 +9,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,7 @@ from typing import Any, Final
 import tomli_w
 from onechat_runtime.errors import StartRefused
 
+from onechat_agent.domain.agent import AREA_MAX, is_name
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import OUTSIDE_MAY
 from onechat_agent.domain.limits import Limits
@@ -24,6 +26,7 @@ SETTINGS_FILE: Final = "agent.toml"
 INSTRUCTIONS_FILE: Final = "instructions.md"
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a log's too
 _TEXTS: Final = ("model", "effort", "workdir", "area")
+_BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was not whole yet when its writer died
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +68,25 @@ def make_root(agents: Path) -> None:
         raise StartRefused(f"{agents} cannot be made: {error.strerror}. Set ONECHAT_AGENTS.") from None
 
 
-def make(agents: Path, name: str, agent: AgentId) -> None:
-    """Makes agents/NAME whole in one step: written beside, synced, renamed. One that is there stays."""
+def make(
+    agents: Path, name: str, agent: AgentId, *, area: str = "", like: AgentFolder | None = None
+) -> None:
+    """Makes agents/NAME whole in one step: written beside, synced, renamed. One that is there stays.
+
+    It has the model, effort and working directory of `like`. Raises StartRefused where it cannot be made, or
+    belongs to another agent.
+    """
     target = agents / name
     if target.exists():
+        if read(target).id != agent:
+            raise StartRefused(f"{target} is another agent's folder. Take it away and start again.")
         return
     beside = agents / f".{name}-{secrets.token_hex(4)}"
     try:
-        beside.mkdir(mode=0o700, parents=True)
+        beside.mkdir(mode=0o700)
         settings = beside / SETTINGS_FILE
         with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write((tomli_w.dumps({"id": agent}) + _hints()).encode())
+            file.write(_settings_text(agent, area, like).encode())
             file.flush()
             os.fsync(file.fileno())
         _sync(beside)
@@ -88,17 +99,36 @@ def make(agents: Path, name: str, agent: AgentId) -> None:
         ) from None
 
 
-def _hints() -> str:
-    """What else may stand in agent.toml, as comments, with what holds without it."""
+def _settings_text(agent: AgentId, area: str, like: AgentFolder | None) -> str:
+    """agent.toml: what is set, and as comments what else may stand in it, with what holds without it."""
+    own = {"model": like and like.model, "effort": like and like.effort, "workdir": like and like.workdir}
     limits = (f"#{field.name} = {field.default}\n" for field in fields(Limits))
     return (
-        "\n# The id stays as it is. What follows is for this agent alone, from the next start on.\n"
+        tomli_w.dumps({"id": agent} | ({"area": area} if area else {}))
+        + "\n# The id stays as it is. What follows is for this agent alone, from the next start on.\n"
         "# In the place of ONECHAT_MODEL, ONECHAT_EFFORT and ONECHAT_WORKDIR:\n"
-        '#model = ""\n#effort = ""\n#workdir = ""\n'
-        f"# Tools that it may use for others without your yes: some of {', '.join(sorted(OUTSIDE_MAY))}.\n"
+        + "".join(tomli_w.dumps({key: str(value)}) if value else f'#{key} = ""\n' for key, value in own.items())
+        + f"# Tools that it may use for others without your yes: some of {', '.join(sorted(OUTSIDE_MAY))}.\n"
         "#outside = []\n"
         "\n#[limits]\n" + "".join(limits)
     )
+
+
+def all_in(agents: Path) -> list[Path]:
+    """The agents' folders, by name. Whatever else lies there, such as a lost+found, is no agent's.
+
+    What a start that was killed had not finished is cleared away. Raises StartRefused.
+    """
+    try:
+        there = sorted(agents.iterdir())
+    except OSError as error:
+        raise StartRefused(f"{agents} cannot be read: {error.strerror}. Mend it and start again.") from None
+    for path in there:
+        if _BESIDE.fullmatch(path.name):
+            with suppress(OSError):
+                (path / SETTINGS_FILE).unlink(missing_ok=True)
+                path.rmdir()
+    return [path for path in there if is_name(path.name) and path.is_dir()]
 
 
 def _sync(folder: Path) -> None:
@@ -148,6 +178,8 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
             raise ValueError(f"{name} must be a text in quotes")
     if not _ID.fullmatch(table.get("id", "")):
         raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _")
+    if len(table.get("area", "")) > AREA_MAX:
+        raise ValueError(f"area has more than {AREA_MAX:,} characters")
     outside = table.get("outside", [])
     if not isinstance(outside, list) or not set(map(str, outside)) <= OUTSIDE_MAY:
         raise ValueError(f"outside is a list of some of {', '.join(sorted(OUTSIDE_MAY))}")

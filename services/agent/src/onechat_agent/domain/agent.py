@@ -11,7 +11,10 @@ from typing import Final
 
 from onechat_agent.domain.chat import AgentId
 
+AREA_MAX: Final = 500  #: characters of a child's area; each turn of the root shows all of them
+CHILDREN_MAX: Final = 100  #: that the root can make; far off, and the state block stays bounded by it
 _CHILD_NAME: Final = re.compile(r"[A-Z][A-Za-z]{1,31}")
+_TAKEN: Final = frozenset({"all", "root"})  # `/stop all` means everybody, a delivery to `root` the root
 
 
 class Role(StrEnum):
@@ -53,9 +56,16 @@ class Agent:
     create_time: datetime | None = None  #: UTC; None before it is stored
 
 
+def is_name(name: str) -> bool:
+    """Whether root or child could be called so: a word of letters, a capital first."""
+    return _CHILD_NAME.fullmatch(name) is not None
+
+
 def name_fault(name: str) -> str | None:
     """Why a child cannot have this name, a sentence; None when it can, if nobody else has it."""
-    if _CHILD_NAME.fullmatch(name):
+    if name.lower() in _TAKEN:
+        return f"{name} already means something else: choose another name."
+    if is_name(name):
         return None
     return "A name is one word of 2 to 32 letters from A to Z, a capital first, such as House."
 
