@@ -26,9 +26,9 @@ TITLE: Final = "Opening a memory"
 ABOUT: Final = (
     "In process: from a path until the store is open, locked and known to be up to date, and the memory "
     "service stands over it with its views loaded. Its baseline opens the same file with SQLite alone and "
-    "reads one row of it, which takes in the schema. Each is the median of a round's opens, files in the "
-    "system's cache but where it says otherwise. What an open takes beside opening the file is to be the "
-    "same at every length; a tenth is left for noise."
+    "reads one row of it, which takes in the schema. Each is the median of a round's opens, the lengths in "
+    "turn, files in the system's cache but where it says otherwise. What an open takes beside opening the "
+    "file is to be the same at every length; a tenth is left for noise."
 )
 OPEN_AT_MOST_MS: Final = 100.0
 NO_SLOWER: Final = 1.1
@@ -53,7 +53,7 @@ async def measure(scale: Scale) -> list[Figure]:
     with ExitStack() as stack:
         stores = {one: stack.enter_context(data_with(one)) / NAME / "store.db" for one in lengths}
         for _ in range(scale.rounds):
-            rounds.append({one: await _opens(stores[one], scale.opens) for one in lengths})
+            rounds.append(await _opens(stores, scale.opens))
     return _figures(rounds, lengths)
 
 
@@ -82,16 +82,22 @@ def _figures(rounds: Sequence[Mapping[int, _Opens]], lengths: Sequence[int]) -> 
     ]
 
 
-async def _opens(path: Path, opens: int) -> _Opens:
-    """The medians of `opens` of each kind, in turn, so that what disturbs one disturbs the others."""
-    bare, whole = list[float](), list[float]()
+async def _opens(stores: Mapping[int, Path], opens: int) -> dict[int, _Opens]:
+    """The medians of `opens` of each store and kind, in turn, so that what disturbs one disturbs the rest."""
+    bare: dict[int, list[float]] = {one: [] for one in stores}
+    whole: dict[int, list[float]] = {one: [] for one in stores}
     for _ in range(opens):
-        bare.append(_bare_s(path))
-        whole.append(await _whole_s(path))
-    _out_of_cache(path)
-    return _Opens(
-        bare_s=statistics.median(bare), whole_s=statistics.median(whole), cold_s=await _whole_s(path)
-    )
+        for one, path in stores.items():
+            bare[one].append(_bare_s(path))
+            whole[one].append(await _whole_s(path))
+    return {
+        one: _Opens(
+            bare_s=statistics.median(bare[one]),
+            whole_s=statistics.median(whole[one]),
+            cold_s=await _cold_s(path),
+        )
+        for one, path in stores.items()
+    }
 
 
 def _bare_s(path: Path) -> float:
@@ -110,6 +116,11 @@ async def _whole_s(path: Path) -> float:
     async with Store.open(path, component=NAME, migrations=migrations, clock=clock) as store:
         await served(store, clock, "benchmark")
         return time.perf_counter() - began
+
+
+async def _cold_s(path: Path) -> float:
+    _out_of_cache(path)
+    return await _whole_s(path)
 
 
 def _out_of_cache(path: Path) -> None:
