@@ -255,9 +255,8 @@ class TurnAtWork:
         state_block = self._seat.state(self._means.clock.now())
         await self._store.roll_over(
             turn.id,
-            view=view.text,
+            view,
             state_block=state_block,
-            log_start=view.length,
             step=self._step,
             hidden=older,
         )

@@ -10,7 +10,8 @@ from typing import Final
 
 import apsw
 
-from onechat_agent.adapters import delivery_rows, turn_rows
+from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
+from onechat_agent.domain.chat import View
 from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.events import Answered, Body, NewEvent, Noticed, Replied, TurnChanged, TurnPhase
 from onechat_agent.domain.turn import Turn, TurnState
@@ -57,6 +58,8 @@ class TurnStore:
         self, db: apsw.Connection, turn: Turn, early: Sequence[Delivery], whole: Sequence[Delivery]
     ) -> None:
         turn_rows.add(db, turn)
+        if turn.view:
+            self._read_generation(db, turn.generation)
         self._means.store.when_committed(self._on_disk)
         delivery_rows.take(db, turn.id, early, shown=False)
         delivery_rows.take(db, turn.id, whole, shown=True)
@@ -64,6 +67,11 @@ class TurnStore:
 
     def _on_disk(self) -> None:
         self.begun = True
+
+    def _read_generation(self, db: apsw.Connection, generation: int) -> None:
+        """A view has been read, whose log has `generation`; a subagent's is its owner's."""
+        if self._seat.memory_of == self._seat.id:
+            agent_rows.read_generation(db, self._seat.id, generation)
 
     async def resume(self, turn: Turn, *, starts: int, length: int) -> None:
         """Counts another start of the turn."""
@@ -86,10 +94,9 @@ class TurnStore:
     async def roll_over(
         self,
         turn: TurnId,
+        view: View,
         *,
-        view: str,
         state_block: str,
-        log_start: int,
         step: int,
         hidden: Sequence[Delivery],
     ) -> None:
@@ -97,9 +104,8 @@ class TurnStore:
 
         def job(db: apsw.Connection) -> None:
             delivery_rows.hide(db, hidden)
-            turn_rows.roll_over(
-                db, turn, view=view, state_block=state_block, log_start=log_start, steps_before=step
-            )
+            turn_rows.roll_over(db, turn, view, state_block=state_block, steps_before=step)
+            self._read_generation(db, view.generation)
 
         await self._write(turn, job)
 

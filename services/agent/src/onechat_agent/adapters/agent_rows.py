@@ -87,6 +87,14 @@ def show_results_from(db: apsw.Connection, agent: AgentId, message: int) -> None
     db.execute("UPDATE agents SET results_from = ? WHERE agent_id = ?", (message, agent))
 
 
+def read_generation(db: apsw.Connection, agent: AgentId, generation: int) -> None:
+    """The agent's log was read and is of `generation`; what is told of the agent carries it from now on."""
+    db.execute(
+        "UPDATE agents SET generation = ? WHERE agent_id = ? AND generation <> ?",
+        (generation, agent, generation),
+    )
+
+
 def name_of(db: apsw.Connection, agent: AgentId) -> str:
     """An agent's name, a removed one's too; empty for an id that is none."""
     return str(db.execute("SELECT name FROM agents WHERE agent_id = ?", (agent,)).get or "")

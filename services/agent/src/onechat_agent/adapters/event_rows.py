@@ -41,17 +41,17 @@ _WORDS = {body: word for word, body in _FORMS.items()}
 
 
 def add(db: apsw.Connection, event: NewEvent) -> int:
-    """Keeps `event` and gives its number."""
+    """Keeps `event`, with the generation of its agent's log as it was last read, and gives its number."""
     db.execute(
         "INSERT INTO events (agent_id, agent_name, audience, turn, time, generation, form, body)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?1, ?2, ?3, ?4, ?5,"
+        " coalesce((SELECT generation FROM agents WHERE agent_id = ?1), 0), ?6, ?7)",
         (
             event.agent,
             event.agent_name,
             event.audience,
             event.turn,
             micros(event.time),
-            event.generation,
             _WORDS[type(event.body)],
             json.dumps(dataclasses.asdict(event.body)),
         ),

@@ -5,7 +5,7 @@ from datetime import datetime
 import apsw
 from onechat_runtime.clock import instant, micros
 
-from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.chat import AgentId, View
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.turn import Turn, TurnState
 
@@ -76,14 +76,12 @@ def taint(db: apsw.Connection, turn: TurnId) -> None:
     db.execute("UPDATE turns SET tainted = 1 WHERE turn_id = ?", (turn,))
 
 
-def roll_over(
-    db: apsw.Connection, turn: TurnId, *, view: str, state_block: str, log_start: int, steps_before: int
-) -> None:
+def roll_over(db: apsw.Connection, turn: TurnId, view: View, *, state_block: str, steps_before: int) -> None:
     """The turn goes on with a new view that holds its steps so far."""
     db.execute(
-        "UPDATE turns SET view = ?, state_block = ?, log_start = ?, steps_before = ?,"
+        "UPDATE turns SET view = ?, generation = ?, state_block = ?, log_start = ?, steps_before = ?,"
         " rollovers = rollovers + 1 WHERE turn_id = ?",
-        (view, state_block, log_start, steps_before, turn),
+        (view.text, view.generation, state_block, view.length, steps_before, turn),
     )
 
 

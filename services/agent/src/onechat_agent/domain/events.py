@@ -91,7 +91,6 @@ class NewEvent:
     body: Body
     turn: TurnId | None = None
     audience: str = USER_AUDIENCE
-    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +98,7 @@ class Event(NewEvent):
     """A kept event."""
 
     number: int  #: rises, never reused
+    generation: int  #: of the agent's log, whose messages it names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,13 @@ CREATE TABLE agents_now (
     effort TEXT NOT NULL DEFAULT '',    -- a subagent's, when its owner chose one
     spawned INTEGER NOT NULL DEFAULT 0, -- subagents that it has had; their numbers are never reused
     results_from INTEGER NOT NULL DEFAULT 0, -- of a subagent's log: results before this message are pointers
+    generation INTEGER NOT NULL DEFAULT 0, -- of its log, as it was last read; what events of it carry
     create_time INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO agents_now (agent_id, name, role, parent_id, state, create_time)
-SELECT agent_id, name, role, parent_id, state, create_time FROM agents;
+INSERT INTO agents_now (agent_id, name, role, parent_id, state, generation, create_time)
+SELECT agent_id, name, role, parent_id, state,
+       coalesce((SELECT max(generation) FROM turns WHERE turns.agent_id = agents.agent_id), 0), create_time
+FROM agents;
 
 CREATE TABLE routes_now (
     source TEXT PRIMARY KEY,            -- whatsapp:CHAT-ID
