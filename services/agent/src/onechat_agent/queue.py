@@ -5,7 +5,7 @@ Who may hand over what: servicer.py. What a turn takes: domain/delivery.py. Time
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import apsw
@@ -33,6 +33,7 @@ class Queue:
         self._events = events
         self._root = root
         self._came: defaultdict[AgentId, asyncio.Event] = defaultdict(asyncio.Event)
+        self.on_news: list[Callable[[AgentId], None]] = []  #: told of each agent that something has come for
 
     async def accept(self, deliveries: Sequence[NewDelivery]) -> list[Delivery]:
         """Stores them in one transaction and answers once they are on disk; a known key gives its first one.
@@ -100,8 +101,10 @@ class Queue:
         return self.waiting_for(agent)
 
     def nudge(self, agent: AgentId) -> None:
-        """Makes `agent` look at its queue again."""
+        """Makes `agent` look at its queue again, and tells the listeners, who may let it in."""
         self._came[agent].set()
+        for listener in self.on_news:
+            listener(agent)
 
 
 def _event(delivery: Delivery, agent_name: str, now: datetime) -> NewEvent:
