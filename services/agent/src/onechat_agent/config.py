@@ -12,6 +12,7 @@ from onechat_agent.model import endpoint
 
 DEFAULT_MODEL = "gpt-6.1-terra"  # one of the openai package's list; ONECHAT_MODEL names another
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+SUBAGENTS_MAX = 100
 _NAME = re.compile(r"[A-Z][A-Za-z]{1,31}")
 
 
@@ -19,6 +20,12 @@ def _name(text: str) -> str:
     if _NAME.fullmatch(text):
         return text
     raise ValueError("write one word of 2 to 32 letters, a capital first, such as One")
+
+
+def _places(text: str) -> int:
+    if text.isascii() and text.isdecimal() and 1 <= int(text) <= SUBAGENTS_MAX:
+        return int(text)
+    raise ValueError(f"write a whole number from 1 to {SUBAGENTS_MAX}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,12 @@ class AgentSettings(ServiceSettings):
         parse=one_of(*Confirm),
         default=Confirm.OUTSIDE.value,
         doc="what needs your yes: outside (acts after outside text came in) or always (every send)",
+    )
+    subagents: int = setting(
+        "ONECHAT_SUBAGENTS",
+        parse=_places,
+        default=8,
+        doc="how many subagents work at once, of all agents together; more wait",
     )
     demo: bool = setting(
         "ONECHAT_DEMO",
