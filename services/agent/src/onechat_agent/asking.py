@@ -11,7 +11,6 @@ from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 
 from onechat_agent.domain.delivery import TurnId
-from onechat_agent.domain.usage import Purpose
 from onechat_agent.events import Events
 from onechat_agent.model.failures import Unreachable
 from onechat_agent.model.items import Item, ModelAnswer, ModelRequest
@@ -75,7 +74,7 @@ class Asking:
                 answer = await self._model.respond(seat.request(items), on_text)
             except Unreachable as failure:
                 self._events.void_text(seat.id, turn, step, seat.audience)
-                await self._usage.record_alone(seat.id, seat.model, Purpose.TURN, failure.usage)
+                await self._usage.record_alone(seat.id, seat.model, seat.purpose, failure.usage)
                 pause_s = delay_s(attempt, retry_after_s=failure.retry_after_s, rng=self._rng)
                 log.warning("model_unreachable", turn=turn, code=failure.code, pause_s=round(pause_s, 1))
                 if self._clock.monotonic() - began + pause_s >= UNREACHABLE_AFTER_S:

@@ -4,6 +4,7 @@ What is taken: domain/delivery.py. A turn: turn.py.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from onechat_runtime import logs
@@ -30,11 +31,12 @@ class AgentLoop:
         self._means = means
         self._seat = seat
         self._turn: TurnAtWork | None = None
+        self.resting = "idle"  #: for people: what the agent does when no turn is at work
 
     @property
     def doing(self) -> str:
         """What the agent does now, for people."""
-        return self._turn.doing if self._turn else "idle"
+        return self._turn.doing if self._turn else self.resting
 
     def turn_before(self, before: datetime | None) -> TurnAtWork | None:
         """The turn at work if it began before `before`; None for that is now."""
@@ -44,15 +46,31 @@ class AgentLoop:
 
     async def run(self) -> None:
         """Lives; a fault ends neither it nor the agents beside it: it is logged, and tried again."""
+        await self._live(self._serve)
+
+    async def run_until_idle(self) -> None:
+        """The same until nothing is left to do."""
+        await self._live(self._serve_what_is_there)
+
+    async def _live(self, serve: Callable[[], Awaitable[object]]) -> None:
         while True:
             try:
-                await self._serve()
+                await serve()
+                return
             except Exception as error:  # noqa: BLE001 - one agent's fault is not the others'
                 log.error("agent_broke", agent=self._seat.name, stack=logs.stack_of(error))
                 await self._means.clock.sleep(AGAIN_S)
 
     async def _serve(self) -> None:
-        """First finishes the turn that was interrupted, then serves the queue."""
+        """Serves the queue for good."""
+        while True:
+            await self._wait(await self._serve_what_is_there())
+
+    async def _serve_what_is_there(self) -> datetime | None:
+        """First finishes the turn that was interrupted, then serves the queue until nothing can be taken.
+
+        When to look again, where an incomplete group is waited for.
+        """
         if self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id)) is not None:
             await self._run_turn(TurnAtWork(self._means, self._seat))
         book = LogBook(self._means, self._seat)
@@ -64,7 +82,7 @@ class AgentLoop:
             elif choice.without_turn:
                 await self._log_without_turn(book, choice.without_turn)
             else:
-                await self._wait(choice.look_again)
+                return choice.look_again
 
     async def _run_turn(self, turn: TurnAtWork) -> None:
         self._turn = turn

@@ -13,6 +13,7 @@ from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.events import USER_AUDIENCE
 from onechat_agent.domain.limits import Limits
+from onechat_agent.domain.usage import Purpose
 from onechat_agent.model.items import Item, ModelRequest, ToolChoice
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
@@ -55,13 +56,26 @@ class Seat:
     state: Callable[[datetime], str]  #: the state block at an instant
     role: Role = Role.ROOT
     parent: AgentId | None = None  #: a child's root, a subagent's owner: who gets what it ends its turns with
-    area: str = ""  #: a child's responsibility
+    area: str = ""  #: a child's responsibility, a subagent's task
     audience: str = USER_AUDIENCE
+    instructions: Callable[[], str] = lambda: ""  #: the user's wishes, read anew; a subagent's owner's
+    outside: tuple[str, ...] = ()  #: what its turns may do that the user does not stand behind
+    owner: "Seat | None" = None  #: a subagent's; None for every other agent
+
+    @property
+    def view_of(self) -> "Seat":
+        """Whose view its turns show: its own, or a subagent's owner's."""
+        return self.owner or self
 
     @property
     def memory_of(self) -> AgentId:
         """Whose log its view shows, and its zooms read."""
-        return self.parent if self.role is Role.SUBAGENT and self.parent else self.id
+        return self.view_of.id
+
+    @property
+    def purpose(self) -> Purpose:
+        """What its turns' calls are recorded as."""
+        return Purpose.TURN if self.owner is None else Purpose.SUBAGENT
 
     def request(
         self, items: Sequence[Item], *, model: str | None = None, choice: ToolChoice = ToolChoice.AUTO

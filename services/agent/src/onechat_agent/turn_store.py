@@ -15,7 +15,6 @@ from onechat_agent.domain.chat import View
 from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.events import Answered, Body, NewEvent, Noticed, Replied, TurnChanged, TurnPhase
 from onechat_agent.domain.turn import Turn, TurnState
-from onechat_agent.domain.usage import Purpose
 from onechat_agent.means import Means
 from onechat_agent.model.items import TokenUsage
 from onechat_agent.patience import committed
@@ -184,7 +183,7 @@ class TurnStore:
 
         def both(db: apsw.Connection) -> None:
             for model, tokens in taken.used:
-                self._means.usage.record(db, self._seat.id, model, Purpose.TURN, tokens)
+                self._means.usage.record(db, self._seat.id, model, self._seat.purpose, tokens)
             for body in taken.bodies:
                 self._keep(db, turn, body)
             if taken.taint:

@@ -27,10 +27,11 @@ class Views:
         self._patience = patience
 
     async def whole(self, seat: Seat) -> View:
-        """The agent's view with every line built. Raises ModelFailure when no line can be built.
+        """The view that the agent's turns show, every line built. Raises ModelFailure when none can be built.
 
         What is away for a while is waited for: the compactor goes on by itself.
         """
+        seat = seat.view_of
         self._compactor.try_now()
         failing = asyncio.ensure_future(self._compactor.lasting_failure())
         reading: asyncio.Future[View] | None = None
