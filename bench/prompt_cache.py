@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from onechat_agent.prompts.compaction import Task, task_text
-from onechat_agent.prompts.system import Head, root_prompt
+from onechat_agent.prompts.root import root_prompt
+from onechat_agent.prompts.system import Head
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.files import EditTool, ReadTool, WriteTool
 from onechat_agent.tools.memory import DateTool, ZoomTool

@@ -79,6 +79,7 @@ async def assemble(
 
     seating = Seating(
         settings=settings,
+        store=store,
         model=model,
         memory=memory,
         clock=clock,

@@ -5,20 +5,27 @@ What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of t
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
+import apsw
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
+from onechat_runtime.store import Store
 
 from onechat_agent import sentences
+from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.agent_folder import SETTINGS_FILE, AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.config import EFFORTS, AgentSettings
-from onechat_agent.domain.agent import Role
+from onechat_agent.domain.agent import UNFINISHED, Role
+from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
+from onechat_agent.prompts.child import child_prompt
+from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.state import state_block
-from onechat_agent.prompts.system import Head, root_prompt
+from onechat_agent.prompts.system import Head
 from onechat_agent.seat import Seat
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.files import EditTool, ReadTool, WriteTool
@@ -69,6 +76,7 @@ class Seating:
         self,
         *,
         settings: AgentSettings,
+        store: Store,
         model: ModelAtHand,
         memory: MemoryClient,
         clock: Clock,
@@ -79,6 +87,7 @@ class Seating:
     ) -> None:
         """`tools`: what an agent of a role has beside memory, shell and files. `change` changes each seat."""
         self._settings = settings
+        self._store = store
         self._model = model
         self._zone = zone
         self._tools = tools
@@ -98,13 +107,43 @@ class Seating:
 
     def root(self, folder: AgentFolder) -> Seat:
         """The root with its tools and its words. Raises StartRefused for an effort that is none."""
-        name, settings = self._settings.name, self._settings
-        toolbox, workdir = self._toolbox(Role.ROOT, folder.outside), self._workdir(folder)
+        return self._with_tree(
+            folder,
+            role=Role.ROOT,
+            parent=None,
+            words=root_prompt,
+            state=lambda now, workdir: self._state(
+                now, folder.id, workdir, children=self._store.read(lambda db: _areas(db, folder.id))
+            ),
+        )
+
+    def child(self, folder: AgentFolder, parent: AgentId) -> Seat:
+        """A child of the root, whose id is `parent`. Raises StartRefused for an effort that is none."""
+        root = self._settings.name
+        return self._with_tree(
+            folder,
+            role=Role.CHILD,
+            parent=parent,
+            words=lambda head: child_prompt(head, parent=root, area=folder.area),
+            state=lambda now, workdir: self._state(now, folder.id, workdir),
+        )
+
+    def _with_tree(
+        self,
+        folder: AgentFolder,
+        *,
+        role: Role,
+        parent: AgentId | None,
+        words: Callable[[Head], str],
+        state: Callable[[datetime, Path], str],
+    ) -> Seat:
+        """The seat of an agent with a folder; its name is the folder's."""
+        toolbox, workdir = self._toolbox(role, folder.outside), self._workdir(folder)
 
         def system() -> str:
-            return root_prompt(
+            return words(
                 Head(
-                    name=name,
+                    name=folder.path.name,
                     instructions_file=folder.instructions.absolute(),
                     instructions=folder.instructions_text(),
                     tools=toolbox.names,
@@ -115,17 +154,33 @@ class Seating:
         return self._change(
             Seat(
                 id=folder.id,
-                name=name,
+                name=folder.path.name,
+                role=role,
+                parent=parent,
+                area=folder.area,
                 limits=folder.limits,
                 model=turn_model,
                 compact_model=self._model.compact_model or turn_model,
-                effort=_effort(folder) or settings.effort,
+                effort=_effort(folder) or self._settings.effort,
                 workdir=workdir,
                 protected=tuple(path.absolute() for path in folder.protected),
                 toolbox=toolbox,
                 system=system,
-                state=lambda now: state_block(now, zone=self._zone, workdir=workdir),
+                state=lambda now: state(now, workdir),
             )
+        )
+
+    def _state(
+        self, now: datetime, agent: AgentId, workdir: Path, children: Sequence[tuple[str, str]] = ()
+    ) -> str:
+        """The state block of `agent`, with those of its subagents that have work to do."""
+        unfinished = self._store.read(lambda db: agent_rows.subagents(db, UNFINISHED))
+        return state_block(
+            now,
+            zone=self._zone,
+            workdir=workdir,
+            children=children,
+            at_work=[one.name for one in unfinished if one.parent == agent],
         )
 
     def _toolbox(self, role: Role, outside: Sequence[str]) -> Toolbox:
@@ -138,6 +193,11 @@ class Seating:
 
     def _workdir(self, folder: AgentFolder) -> Path:
         return (folder.workdir or self._settings.workdir).absolute()
+
+
+def _areas(db: apsw.Connection, root: AgentId) -> list[tuple[str, str]]:
+    """(name, area) of the root's children, oldest first."""
+    return [(child.name, child.area) for child in agent_rows.of_role(db, Role.CHILD, parent=root)]
 
 
 def _effort(folder: AgentFolder) -> str | None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from onechat_agent.domain.chat import UNBUILT, Kind
 from onechat_agent.prompts.prose import prose
-from onechat_agent.prompts.system import Head, root_prompt
+from onechat_agent.prompts.root import root_prompt
+from onechat_agent.prompts.system import Head
 
 FILE = Path("/data/agents/One/instructions.md")
 TOOLS = ("zoom", "date", "shell", "read", "write", "edit")
@@ -85,9 +86,6 @@ def test_each_kind_of_message_is_explained(kind):
         "`tell`",
         "route",
         "schedule",
-        "proposal",
-        "[image",
-        "picture",
     ],
 )
 def test_nothing_is_said_of_what_the_agent_does_not_have(absent):

@@ -3,19 +3,36 @@
 It stands after the view; the system prompt holds nothing of it, since its bytes must stay the same.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from onechat_agent.domain.agent import AREA_MAX
+from onechat_agent.domain.text import one_line
+
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def state_block(now: datetime, *, zone: str, workdir: Path) -> str:
-    """The block at the instant `now` (aware); `zone` is an IANA name; relative paths begin at `workdir`."""
-    return "\n".join(
-        ["<state>", f"now: {local_time(now, zone)}", f"working directory: {_flat(workdir)}", "</state>"]
-    )
+def state_block(
+    now: datetime,
+    *,
+    zone: str,
+    workdir: Path,
+    children: Sequence[tuple[str, str]] = (),
+    at_work: Sequence[str] = (),
+) -> str:
+    """The block at the instant `now` (aware); `zone` is an IANA name; relative paths begin at `workdir`.
+
+    `children`: (name, area) of each child. `at_work`: names of the agent's subagents that have work to do.
+    """
+    lines = [f"now: {local_time(now, zone)}", f"working directory: {_flat(workdir)}"]
+    if children:
+        lines += ["children:", *(f"- {name}: {one_line(area, AREA_MAX)}" for name, area in children)]
+    if at_work:
+        lines.append(f"subagents at work: {', '.join(at_work)}")
+    return "\n".join(["<state>", *lines, "</state>"])
 
 
 def local_time(instant: datetime, zone: str) -> str:
