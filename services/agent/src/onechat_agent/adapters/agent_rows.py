@@ -41,10 +41,37 @@ def of_role(db: apsw.Connection, role: Role, *, parent: AgentId | None = None) -
     return [_agent(row) for row in rows]
 
 
+def of_parent(db: apsw.Connection, parent: AgentId) -> list[Agent]:
+    """The children and subagents of `parent` that are not removed, oldest first."""
+    rows = db.execute(
+        _AGENT + "WHERE parent_id = ? AND state <> 'removed' ORDER BY create_time, name", (parent,)
+    )
+    return [_agent(row) for row in rows]
+
+
 def subagents(db: apsw.Connection, states: Collection[AgentState]) -> list[Agent]:
     """The subagents in one of `states`, oldest first."""
-    found = db.execute(_AGENT + "WHERE role = 'subagent' ORDER BY create_time, name")
-    return [one for row in found if (one := _agent(row)).state in states]
+    among = ", ".join("?" * len(states))
+    rows = db.execute(
+        _AGENT + f"WHERE role = 'subagent' AND state IN ({among}) ORDER BY create_time, name", tuple(states)
+    )
+    return [_agent(row) for row in rows]
+
+
+def subagents_with_work(db: apsw.Connection) -> list[Agent]:
+    """The subagents that are not done, or for which something is queued; those at work before go first."""
+    rows = db.execute(
+        _AGENT + "WHERE role = 'subagent' AND state <> 'removed' AND (state IN ('waiting', 'working')"
+        " OR agent_id IN (SELECT agent_id FROM deliveries WHERE state = 'queued')"
+        " OR agent_id IN (SELECT agent_id FROM turns WHERE state = 'begun'))"
+        " ORDER BY state <> 'working', create_time, name"
+    )
+    return [_agent(row) for row in rows]
+
+
+def name_was_given(db: apsw.Connection, name: str) -> bool:
+    """Whether an agent has or had that name, in any case of its letters."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM agents WHERE name = ?)", (name,)).get)
 
 
 def add(db: apsw.Connection, new: Agent, now: datetime) -> None:
@@ -106,11 +133,8 @@ def known_ids(db: apsw.Connection) -> set[AgentId]:
 
 
 def route(db: apsw.Connection, source: str) -> AgentId | None:
-    """Which child gets what comes from `source`; None: the root."""
-    row = db.execute(
-        "SELECT agent_id FROM routes JOIN agents USING (agent_id) WHERE source = ? AND state = 'ready'",
-        (source,),
-    ).fetchone()
+    """Whom the route of `source` names, who may be gone by now; None without a route."""
+    row = db.execute("SELECT agent_id FROM routes WHERE source = ?", (source,)).fetchone()
     return None if row is None else AgentId(row[0])
 
 

@@ -1,12 +1,16 @@
 """The keys of an agent's messages, made and read in one place.
 
 A delivery's message is `d:ID`. Step n of a turn is `t:TURN:n` (its text), `t:TURN:n:CALL` (a call, from 1)
-and `t:TURN:n:CALL:r` (its result); `t:TURN:end` is what onechat itself says when it ends a turn.
+and `t:TURN:n:CALL:r` (its result); `t:TURN:end` is what onechat itself says when it ends a turn. A subagent's
+log begins with `note`.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from onechat_agent.domain.delivery import DeliveryId, TurnId
+
+NOTE_KEY: Final = "note"  #: of what a subagent's log begins with
 
 
 def delivery_key(delivery: DeliveryId) -> str:
@@ -32,6 +36,11 @@ def result_key(turn: TurnId, step: int, call: int) -> str:
 def end_key(turn: TurnId) -> str:
     """The key of the words with which onechat itself ends a turn."""
     return f"t:{turn}:end"
+
+
+def task_key(call: str, task: int) -> str:
+    """The delivery key of the tasks of a spawn, numbered from 1; `call` is the call's key."""
+    return f"{call}:{task}"
 
 
 def report_key(turn: TurnId) -> str:

@@ -1,0 +1,33 @@
+"""Who may name whom: the root its children and its subagents, a child its subagents, a subagent itself.
+
+Names are told apart whatever the case of their letters. A finished subagent can still be named; a removed agent
+cannot. What is said to them: tools/tell.py. What of them is read: tools/memory.py.
+"""
+
+from onechat_runtime.store import Store
+
+from onechat_agent.adapters import agent_rows
+from onechat_agent.domain.agent import Agent
+from onechat_agent.domain.chat import AgentId
+
+
+class Kin:
+    """Agents as those see them to whom they belong."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def own(self, agent: AgentId, name: str) -> Agent | None:
+        """The child or subagent of `agent` that is called `name`; None where it has nobody of that name."""
+        found = self._store.read(lambda db: agent_rows.named(db, name))
+        return found if found is not None and found.parent == agent else None
+
+    def readable(self, agent: AgentId, name: str) -> Agent | None:
+        """Whose memory `agent` reads by `name`: its own people's, and a subagent its own chat; else None."""
+        found = self._store.read(lambda db: agent_rows.named(db, name))
+        return found if found is not None and agent in (found.parent, found.id) else None
+
+    def names(self, agent: AgentId) -> list[str]:
+        """The names of the children and subagents of `agent`, oldest first."""
+        found = self._store.read(lambda db: agent_rows.of_parent(db, agent))
+        return [one.name for one in found]
