@@ -26,7 +26,7 @@ from onechat_cli.up.healthz import serves
 from onechat_runtime.channels import new_channel
 from onechat_runtime.tokens import ensure_tokens, read_token
 
-from tests.fakes.five_services_points import Point
+from tests.fakes.five_services_points import VARIABLE, Point
 
 SERVICES: Final = ("memory", "agent", "whatsapp", "telegram", "scheduler")
 REPOSITORY: Final = Path(__file__).parents[2]
@@ -87,11 +87,11 @@ class Forks:
     def start(
         self, program: str, *, environ: Mapping[str, str], folder: Path, log: Path, **more: Any
     ) -> Forked:
-        """Fork `program`, one of the services or `demo`; `more`: arguments, point, file_limit."""
+        """Fork `program`, one of the services or `demo`; `more`: arguments, file_limit."""
         number = next(self._numbers)
         own = {name: os.environ[name] for name in _FROM_HERE if name in os.environ} | dict(environ)
         paths = {"folder": str(folder), "log": str(log)}
-        fields = {"arguments": [], "point": None, "file_limit": None, **more}
+        fields = {"arguments": [], "file_limit": None, **more}
         self.order({"start": number, "program": program, "environ": own, **paths, **fields})
         with self._changed:
             assert self._changed.wait_for(lambda: number in self._started, READY_S), "nothing was forked"
@@ -152,10 +152,9 @@ class FiveServices:
             self._points[name] = point
             self._running[name] = self._forks.start(
                 name,
-                environ=self.environ,
+                environ=self.environ if point is None else {**self.environ, VARIABLE: point.words},
                 folder=self.folder,
                 log=self.log_file(name),
-                point=None if point is None else point.to_json(),
             )
         if ready:
             for name in names:

@@ -3,7 +3,7 @@
     python -m tests.fakes.five_services_forks
 
 Orders are JSON lines on standard input: {"start": N, "program", "arguments", "environ", "folder", "log",
-"point", "file_limit"} and {"signal": PID, "number"}. Answers are lines on standard output: {"ready": true},
+"file_limit"} and {"signal": PID, "number"}. Answers are lines on standard output: {"ready": true},
 {"started": N, "pid"} and {"ended": PID, "code"}. All children end with it. Its parent: five_services.py.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 
 from onechat_agent.model.rehearsal import rehearse
 
-from tests.fakes.five_services_points import Point, install
+from tests.fakes import five_services_census, five_services_points
 
 PROGRAMS: Final = ("agent", "memory", "whatsapp", "telegram", "scheduler", "demo")
 _WITH_SERVICES: Final = ("uvloop", "dotenv.parser")  # what a service imports only once it runs
@@ -104,8 +104,8 @@ def _become(order: dict[str, Any]) -> NoReturn:
         sys.argv = [order["program"], *order["arguments"]]
         if order["file_limit"] is not None:  # bytes of any one file; to who writes, the disk is full
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"],) * 2)
-        if order["point"] is not None:
-            install(Point(**order["point"]))
+        five_services_points.install_from(os.environ)
+        five_services_census.install_from(os.environ)
         code = import_module(f"onechat_{order['program']}.__main__").main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1

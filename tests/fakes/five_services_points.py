@@ -1,25 +1,32 @@
-"""Named places at which a forked service ends itself by SIGKILL: just before or after the nth call of a step.
+r"""Named places at which a service ends itself by SIGKILL: just before or after the nth call of a step.
 
-Only the fork server installs one, in the child, before the service's `main`; the product knows nothing of it.
-A step is an asynchronous method, named `module:Class.method`; for a store's write, after means committed.
-Or it is `commit of module.function`: whatever that function hands to the store. Before then means inside the
-transaction, with all of it done, and after means on disk and not yet answered.
+    CRASH_POINT='after commit of onechat_agent.turn_store.end 2' \
+        python -m tests.fakes.five_services_points agent
+
+The variable names a side, a step and a count from the process's start. A step is an asynchronous method,
+named `module:Class.method`; for a store's write, after means committed. Or it is `commit of module.function`:
+whatever that function hands to the store. Before then means inside the transaction, with all of it done, and
+after means on disk and not yet answered. The product knows nothing of it: a point is put in before the
+service's `main`, by the fork server or by the command above. Which ones there are: five_services_census.py.
 """
 
 import os
 import signal
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import MutableMapping
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import count
 from types import FrameType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import apsw
 from onechat_runtime.store_writer import Writer
 
+VARIABLE: Final = "CRASH_POINT"
 COMMIT: Final = "onechat_runtime.store:Store.write"
 APPEND: Final = "onechat_agent.adapters.memory:MemoryClient.append"
+CREATE_LOG: Final = "onechat_agent.adapters.memory:MemoryClient.create_log"
 COMMIT_OF: Final = "commit of "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
 
@@ -37,9 +44,26 @@ class Point:
         """For people and for the names of tests."""
         return f"{self.side} {self.step.rpartition(':')[2]} {self.nth}"
 
-    def to_json(self) -> dict[str, Any]:
-        """As the fork server gets it."""
-        return asdict(self)
+    @property
+    def words(self) -> str:
+        """What the variable holds."""
+        return f"{self.side} {self.step} {self.nth}"
+
+    @classmethod
+    def parse(cls, words: str) -> Self:
+        """The point that `words` name. Raises ValueError."""
+        side, _, rest = words.partition(" ")
+        step, _, nth = rest.rpartition(" ")
+        if side not in ("before", "after") or not step or int(nth) < 1:
+            raise ValueError(f"{words!r} is no crash point: write a side, a step and a count")
+        return cls(step=step, side="after" if side == "after" else "before", nth=int(nth))
+
+
+def install_from(environ: MutableMapping[str, str]) -> None:
+    """Put in the point that the variable names, if it does; the service never sees the variable."""
+    words = environ.pop(VARIABLE, "")
+    if words:
+        install(Point.parse(words))
 
 
 def install(point: Point) -> None:
@@ -106,3 +130,8 @@ def _is_within(function: str, frame: FrameType | None) -> bool:
 def die() -> None:
     """End as a power cut would."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    install_from(os.environ)
+    sys.exit(import_module(f"onechat_{sys.argv.pop(1)}.__main__").main())
