@@ -14,6 +14,7 @@ def told_with_root(data: Path, memory: ServiceProcess, url: str) -> dict[str, st
 
     `url` is the base URL of its model's server.
     """
+    agent_folder.make_root(data / "agents")
     agent_folder.make(data / "agents", LABEL, AgentId(LOG))
     return {
         "ONECHAT_AGENTS": str(data / "agents"),
