@@ -1,6 +1,6 @@
 """One agent's life: it takes what its queue holds, turn after turn, and is the only writer of its log.
 
-What is taken: domain/delivery.py. A turn: turn.py.
+What is taken: domain/taking.py. A turn: turn.py.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
 from onechat_agent.adapters import turn_rows
-from onechat_agent.domain.delivery import Delivery, choose
+from onechat_agent.domain.delivery import Delivery
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
 from onechat_agent.seat import Seat
@@ -75,7 +75,7 @@ class AgentLoop:
             await self._run_turn(TurnAtWork(self._means, self._seat))
         book = LogBook(self._means, self._seat)
         while True:
-            choice = choose(self._means.queue.look(self._seat.id), self._means.clock.now())
+            choice = self._means.queue.choose(self._seat.id)
             if choice.turn:
                 if await self._within_day():
                     await self._run_turn(TurnAtWork(self._means, self._seat, choice.turn))

@@ -1,12 +1,15 @@
 """The durable queue: what was accepted is on disk, is taken once, and is done in a turn or without one.
 
-Who may hand over what: servicer.py. What a turn takes: domain/delivery.py. Times are UTC.
+All that comes for an agent goes through it: what gateways hand over, what agents tell each other, reports.
+Who may hand over what: servicer.py. What a turn takes: domain/taking.py. Times are UTC.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import apsw
 from onechat_runtime import logs
@@ -15,13 +18,24 @@ from onechat_runtime.errors import KeyReused
 from onechat_runtime.store import Store
 
 from onechat_agent.adapters import agent_rows, delivery_rows
+from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import AgentId, Kind
-from onechat_agent.domain.delivery import Delivery, NewDelivery, may_join, wakes, without_held_groups
+from onechat_agent.domain.delivery import Delivery, NewDelivery, from_agent, wakes
 from onechat_agent.domain.events import NewEvent, OutsideCame, UserSaid
+from onechat_agent.domain.taking import Choice, choose, joining
 from onechat_agent.events import Events
 from onechat_agent.patience import committed
 
 log = logs.get("onechat.agent")
+
+SOMEBODY = "an agent"  #: whom a delivery was for, when not even the name is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recipient:
+    agent: AgentId
+    routed: bool = False
+    meant_for: str = ""  #: whom it was for, if that one is gone
 
 
 class Queue:
@@ -35,6 +49,8 @@ class Queue:
         self._came: defaultdict[AgentId, asyncio.Event] = defaultdict(asyncio.Event)
         self.on_news: list[Callable[[AgentId], None]] = []  #: told of each agent that something has come for
 
+    # ------------------------------------------------------------ what comes
+
     async def accept(self, deliveries: Sequence[NewDelivery]) -> list[Delivery]:
         """Stores them in one transaction and answers once they are on disk; a known key gives its first one.
 
@@ -47,58 +63,96 @@ class Queue:
         return stored
 
     def add(self, db: apsw.Connection, new: NewDelivery, now: datetime) -> Delivery:
-        """Stores one in the caller's transaction, with its event; wakes its agent once that is on disk."""
+        """Stores one in the caller's transaction, with its event; wakes its agent once that is on disk.
+
+        Raises KeyReused when its key is known with another body.
+        """
         known = delivery_rows.known(db, new.key)
-        if known is not None:
-            delivery, body_hash = known
-            if body_hash != delivery_rows.body_hash(new):
-                raise KeyReused(
-                    "This key was used before for another delivery. Take a new one; nothing was stored."
-                )
-            return delivery
-        recipient, routed = self._recipient(db, new)
+        if known is None:
+            return self._store_new(db, new, now)
+        delivery, body_hash = known
+        if body_hash != delivery_rows.body_hash(new):
+            raise KeyReused(
+                "This key was used before for another delivery. Take a new one; nothing was stored."
+            )
+        return delivery
+
+    def add_own(self, db: apsw.Connection, new: NewDelivery, now: datetime) -> tuple[Delivery, bool]:
+        """Stores a message of an agent, whose key is its place in a turn; (it, whether it is new).
+
+        A call that is made again after a restart may see its turn tainted by what ran beside it: what was
+        stored first stays.
+        """
+        known = delivery_rows.known(db, new.key)
+        return (self._store_new(db, new, now), True) if known is None else (known[0], False)
+
+    def _store_new(self, db: apsw.Connection, new: NewDelivery, now: datetime) -> Delivery:
+        to = self._recipient(db, new)
+        body_hash = delivery_rows.body_hash(new)
+        if to.meant_for and from_agent(new.source):  # nobody's word to the one who gets it instead
+            new = replace(new, kind=Kind.WORK, backed=False)
         delivery = delivery_rows.add(
             db,
             new,
-            agent=recipient,
-            wakes=wakes(new, to_root=recipient == self._root, routed=routed),
+            body_hash=body_hash,
+            agent=to.agent,
+            wakes=wakes(new, to_root=to.agent == self._root, routed=to.routed),
+            meant_for=to.meant_for,
             now=now,
         )
-        name = agent_rows.name_of(db, recipient)
-        self._events.keep(db, _event(delivery, name, now))
-        self._store.when_committed(lambda: self.nudge(recipient))
+        self._events.keep(db, _event(delivery, agent_rows.name_of(db, to.agent), now))
+        for agent in {to.agent, *self._waiting_for_last(db, new)}:
+            self._store.when_committed(partial(self.nudge, agent))
         return delivery
 
-    def _recipient(self, db: apsw.Connection, new: NewDelivery) -> tuple[AgentId, bool]:
-        """(who gets it, whether by a route); a recipient that is gone is the root."""
-        if not new.to:
-            child = agent_rows.route(db, new.source)
-            return (self._root, False) if child is None else (child, True)
-        if new.to != "root" and new.to in agent_rows.known_ids(db):
-            return AgentId(new.to), False
-        return self._root, False
+    def _recipient(self, db: apsw.Connection, new: NewDelivery) -> _Recipient:
+        """Who gets it: whom it names, or whom its source's route names; the root for one who is gone."""
+        if new.to == "root":
+            return _Recipient(agent=self._root)
+        wanted = AgentId(new.to) if new.to else agent_rows.route(db, new.source)
+        if wanted is None:
+            return _Recipient(agent=self._root)
+        agent = agent_rows.agent(db, wanted)
+        if agent is None or agent.state is AgentState.REMOVED:
+            return _Recipient(agent=self._root, meant_for=agent.name if agent else SOMEBODY)
+        return _Recipient(agent=wanted, routed=not new.to)
+
+    def _waiting_for_last(self, db: apsw.Connection, new: NewDelivery) -> list[AgentId]:
+        """Who waits for the rest of a group, if `new` was the last of it."""
+        if not new.group or delivery_rows.stored_of(db, new.group) < new.group_count:
+            return []
+        return delivery_rows.waiting_with(db, new.group)
+
+    # ------------------------------------------------------------ what is taken
 
     def waiting_for(self, agent: AgentId) -> list[Delivery]:
         """What is queued for `agent`, in order of acceptance."""
         return self._store.read(lambda db: delivery_rows.queued(db, agent))
 
+    def choose(self, agent: AgentId) -> Choice:
+        """What `agent` does next with its queue; what comes after this makes `news` return."""
+        self._came[agent].clear()
+        queued, groups = self._store.read(
+            lambda db: (delivery_rows.queued(db, agent), delivery_rows.groups(db, agent))
+        )
+        return choose(queued, groups, self._clock.now())
+
     def that_may_join(self, agent: AgentId, *, turn_backed: bool) -> list[Delivery]:
         """What came during a turn and may enter it at its next step; of a group only what is whole."""
-        ready = without_held_groups(self.waiting_for(agent), self._clock.now())
-        return [delivery for delivery in ready if may_join(delivery, turn_backed=turn_backed)]
+        queued, groups = self._store.read(
+            lambda db: (delivery_rows.queued(db, agent), delivery_rows.groups(db, agent))
+        )
+        return joining(queued, groups, self._clock.now(), turn_backed=turn_backed)
 
     async def done_without_turn(self, deliveries: Sequence[Delivery]) -> None:
         """They are in the log and need no turn."""
         await committed(self._store, self._clock, lambda db: delivery_rows.finish(db, deliveries))
 
-    async def news(self, agent: AgentId) -> None:
-        """Returns once something has come for `agent` since the last `look`."""
-        await self._came[agent].wait()
+    # ------------------------------------------------------------ who is waked
 
-    def look(self, agent: AgentId) -> list[Delivery]:
-        """What is queued for `agent`; what comes after this makes `news` return."""
-        self._came[agent].clear()
-        return self.waiting_for(agent)
+    async def news(self, agent: AgentId) -> None:
+        """Returns once something has come for `agent` since its last `choose`."""
+        await self._came[agent].wait()
 
     def nudge(self, agent: AgentId) -> None:
         """Makes `agent` look at its queue again, and tells the listeners, who may let it in."""
@@ -108,22 +162,16 @@ class Queue:
 
 
 def _event(delivery: Delivery, agent_name: str, now: datetime) -> NewEvent:
-    if delivery.kind is Kind.USER:
-        return NewEvent(
-            agent=delivery.agent,
-            agent_name=agent_name,
-            time=now,
-            body=UserSaid(delivery=delivery.id, key=delivery.key, text=delivery.text, images=delivery.images),
-        )
-    return NewEvent(
-        agent=delivery.agent,
-        agent_name=agent_name,
-        time=now,
-        body=OutsideCame(
+    """What clients see of it: the user's own words as theirs, all else as what came."""
+    body: UserSaid | OutsideCame
+    if delivery.kind is Kind.USER and not from_agent(delivery.source):
+        body = UserSaid(delivery=delivery.id, key=delivery.key, text=delivery.text, images=delivery.images)
+    else:
+        body = OutsideCame(
             delivery=delivery.id,
             key=delivery.key,
             source=delivery.source,
             text=delivery.text,
             wakes=delivery.wakes,
-        ),
-    )
+        )
+    return NewEvent(agent=delivery.agent, agent_name=agent_name, time=now, body=body)

@@ -65,6 +65,7 @@ OWN_FAULT: Final = (
     "Something went wrong inside onechat and this task was ended. The agent's log says what; "
     "say it again to retry."
 )
+NOT_DONE: Final = "I could not finish this. {reason}"  # what an agent's parent or owner gets of a failed turn
 NOT_REMEMBERED: Final = (
     "A message that came from outside could not be put into the memory. The agent's log says which."
 )

@@ -12,9 +12,10 @@ from onechat_runtime import logs
 
 from onechat_agent import sentences
 from onechat_agent.calls import Call, Calls
-from onechat_agent.domain.delivery import Delivery, TurnId, whole_ones
+from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.keys import delivery_key
 from onechat_agent.domain.limits import Circles, Repeat
+from onechat_agent.domain.taking import whole_ones
 from onechat_agent.domain.text import clean
 from onechat_agent.domain.turn import STARTS_MAX, Turn, TurnState
 from onechat_agent.log_book import LogBook, logged_words
@@ -218,6 +219,8 @@ class TurnAtWork:
         came = self._means.queue.that_may_join(self._seat.id, turn_backed=turn.backed)
         if not came:
             return
+        if any(delivery.tainted for delivery in came):
+            self._tainted = self._store.unwritten.taint = True
         await self._store.join(turn.id, came)
         await self._book.deliveries(came)
         self._items += _shown(came)

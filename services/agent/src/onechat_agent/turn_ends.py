@@ -64,6 +64,11 @@ class Ends:
         self._book = book
         self._new = new
 
+    @property
+    def _is_users(self) -> bool:
+        """Whether the user hears of the agent's turns, and not another agent, who passes it on."""
+        return self._seat.parent is None
+
     async def by_limit(self, sentence: str) -> None:
         """The sentence is logged as the reply, so that "continue" finds the task."""
         turn = self._store.at_work()
@@ -75,12 +80,17 @@ class Ends:
         log.info("turn_ended_by_limit", agent=self._seat.name, turn=turn.id)
 
     async def by_failure(self, failure: ModelFailure) -> None:
-        """One line to the user; one that lasts is told once until a call succeeds."""
+        """One line, to the user or to whose the agent is.
+
+        One that lasts is told to the user, whosever the agent is, and once until a call succeeds.
+        """
         turn = self._store.at_work()
         if turn is None and self._store.begun:
             return
         await self._book.deliveries(self._new if turn is None else self._all_of(turn))
-        told = not failure.lasting or self._means.telling.first_time(failure.code, failure)
+        told = self._is_users
+        if failure.lasting:  # it fails the next ones too, also that of whoever gets the report
+            told = self._means.telling.first_time(failure.code, failure)
         if failure.usage != TokenUsage():
             self._store.unwritten.used.append((self._seat.model, failure.usage))
         await self._fail(turn, failure.sentence, told=told)
@@ -94,7 +104,7 @@ class Ends:
         if turn is None and self._store.begun:
             return
         await self._book.those_it_takes(self._new if turn is None else self._all_of(turn))
-        await self._fail(turn, sentences.OWN_FAULT, told=True)
+        await self._fail(turn, sentences.OWN_FAULT, told=self._is_users)
 
     async def by_stop(self, reason: str) -> None:
         """Open calls get their result; from its first commit on the turn can only end as stopped."""

@@ -10,7 +10,9 @@ from typing import Final
 
 import apsw
 
+from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
+from onechat_agent.domain.between import report
 from onechat_agent.domain.chat import View
 from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.events import Answered, Body, NewEvent, Noticed, Replied, TurnChanged, TurnPhase
@@ -124,6 +126,7 @@ class TurnStore:
     ) -> None:
         """The turn is over and its deliveries are done; a turn that is over already stays as it is.
 
+        Its parent or owner gets the report in this commit; clients see the reply where it is the user's.
         `fresh`: a turn that never had its view begins and ends in this one commit, with what it takes.
         """
 
@@ -137,13 +140,28 @@ class TurnStore:
             answered = tuple(Answered(delivery=d.id, key=d.key, reply_to=d.reply_to) for d in deliveries)
             delivery_rows.finish(db, deliveries)
             turn_rows.end(db, turn, state, self._means.clock.now())
-            if reply is not None:
+            if reply is not None and self._is_for_user(deliveries):
                 self._keep(db, turn, Replied(text=reply, answered=answered))
             if notice is not None:
                 self._keep(db, turn, Noticed(text=notice, answered=answered))
             self._keep(db, turn, TurnChanged(phase=_PHASES[state], answered=answered, reason=reason))
+            self._report(db, turn, state, reply or "", reason)
 
         await self._write(turn, job)
+
+    def _is_for_user(self, deliveries: Sequence[Delivery]) -> bool:
+        """Whether the reply goes to the user: the root's does; what is reported only if they asked for it."""
+        return self._seat.parent is None or any(one.source == "user" for one in deliveries)
+
+    def _report(self, db: apsw.Connection, turn: TurnId, state: TurnState, reply: str, reason: str) -> None:
+        """Hands what it ended with to parent or owner; a stop and an empty ending are nobody's news."""
+        parent = self._seat.parent
+        text = sentences.NOT_DONE.format(reason=reason) if state is TurnState.FAILED else reply.strip()
+        if parent is None or state is TurnState.STOPPED or not text:
+            return
+        hops = delivery_rows.hops(db, turn)
+        made = report(turn, sender=self._seat.id, name=self._seat.name, to=parent, text=text, hops=hops)
+        self._means.queue.add_own(db, made, self._means.clock.now())
 
     def at_work(self) -> Turn | None:
         """The agent's turn that is not over."""

@@ -21,11 +21,14 @@ from onechat_agent.domain.delivery import (
     ReplyTo,
     TurnId,
 )
+from onechat_agent.domain.taking import GroupSeen
 
 _COLUMNS = (
     "delivery_id, key, agent_id, source, kind, text, images, time, wakes, reply_to, backed, tainted, hops, "
-    "group_key, group_count, state, turn, accept_time"
+    "group_key, group_count, state, turn, accept_time, meant_for"
 )
+
+_AN_AGENTS = "(source <> 'user' AND instr(source, ':') = 0)"  # domain/delivery.py: from_agent
 
 
 def body_hash(new: NewDelivery) -> bytes:
@@ -42,15 +45,24 @@ def known(db: apsw.Connection, key: str) -> tuple[Delivery, bytes] | None:
     return None if row is None else (_delivery(row[1:]), row[0])
 
 
-def add(db: apsw.Connection, new: NewDelivery, *, agent: AgentId, wakes: bool, now: datetime) -> Delivery:
-    """Stores `new` as queued."""
+def add(
+    db: apsw.Connection,
+    new: NewDelivery,
+    *,
+    body_hash: bytes,
+    agent: AgentId,
+    wakes: bool,
+    meant_for: str,
+    now: datetime,
+) -> Delivery:
+    """Stores `new` as queued for `agent`; `body_hash` is of what its caller said."""
     db.execute(
         "INSERT INTO deliveries (key, body_hash, agent_id, source, kind, text, images, time, wakes, reply_to,"
-        " backed, tainted, hops, group_key, group_count, state, accept_time)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        " backed, tainted, hops, group_key, group_count, state, accept_time, meant_for)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
         (
             new.key,
-            body_hash(new),
+            body_hash,
             agent,
             new.source,
             new.kind,
@@ -65,6 +77,7 @@ def add(db: apsw.Connection, new: NewDelivery, *, agent: AgentId, wakes: bool, n
             new.group,
             new.group_count,
             micros(now),
+            meant_for,
         ),
     )
     return by_id(db, DeliveryId(db.last_insert_rowid()))
@@ -82,6 +95,48 @@ def queued(db: apsw.Connection, agent: AgentId) -> list[Delivery]:
         (agent,),
     )
     return [_delivery(row) for row in rows]
+
+
+def groups(db: apsw.Connection, agent: AgentId) -> dict[str, GroupSeen]:
+    """The groups of which something is queued for `agent`, counted over all who get something of them."""
+    rows = db.execute(
+        "SELECT group_key, count(*), min(accept_time) FROM deliveries WHERE group_key <> '' AND group_key IN"
+        " (SELECT group_key FROM deliveries WHERE agent_id = ? AND state = 'queued') GROUP BY group_key",
+        (agent,),
+    )
+    return {row[0]: GroupSeen(stored=row[1], first=instant(row[2])) for row in rows}
+
+
+def stored_of(db: apsw.Connection, group: str) -> int:
+    """How much of `group` is stored, over all who get something of it, done or not."""
+    return int(
+        db.execute("SELECT count(*) FROM deliveries WHERE group_key = ? AND group_key <> ''", (group,)).get
+    )
+
+
+def waiting_with(db: apsw.Connection, group: str) -> list[AgentId]:
+    """The agents for which something of `group` is queued."""
+    rows = db.execute(
+        "SELECT DISTINCT agent_id FROM deliveries"
+        " WHERE group_key = ? AND group_key <> '' AND state = 'queued'",
+        (group,),
+    )
+    return [AgentId(row[0]) for row in rows]
+
+
+def pass_on(db: apsw.Connection, gone: AgentId, name: str, to: AgentId) -> int:
+    """What `gone`, called `name`, had queued or in a turn at work is queued for `to`; how much that is.
+
+    What other agents had said to it is nobody's word to `to`: it is work, and nobody stands behind it.
+    """
+    db.execute(
+        "UPDATE deliveries SET agent_id = ?2, state = 'queued', turn = NULL, place = NULL, shown = 1,"
+        f" meant_for = ?3, backed = backed AND NOT {_AN_AGENTS},"
+        f" kind = CASE WHEN {_AN_AGENTS} THEN 'work' ELSE kind END"
+        " WHERE agent_id = ?1 AND state IN ('queued', 'taken')",
+        (gone, to, name),
+    )
+    return int(db.changes())
 
 
 def take(db: apsw.Connection, turn: TurnId, deliveries: Iterable[Delivery], *, shown: bool) -> None:
@@ -173,4 +228,5 @@ def _delivery(row: Sequence[Any]) -> Delivery:
         state=DeliveryState(row[15]),
         turn=None if row[16] is None else TurnId(row[16]),
         accept_time=instant(row[17]),
+        meant_for=row[18],
     )

@@ -1,12 +1,12 @@
-"""A message on its way to one agent: what it is, whom it wakes, which turn may take it.
+"""A message on its way to one agent: what it is, what it cannot be, and whether it wakes.
 
-Sizes are UTF-8 bytes. How deliveries are stored: adapters/delivery_rows.py. The life of one: queue.py.
+Sizes are UTF-8 bytes. Which turn takes it: taking.py. What agents say to each other: between.py. How
+deliveries are stored: adapters/delivery_rows.py. The life of one: queue.py.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 
@@ -15,7 +15,6 @@ from onechat_agent.domain.chat import AgentId, Kind
 DeliveryId = NewType("DeliveryId", int)  #: never reused
 TurnId = NewType("TurnId", str)  #: random, never reused
 
-GROUP_WAIT = timedelta(minutes=1)  #: how long an incomplete group is waited for, from its first delivery
 NAME_MAX = 200  #: characters of a key, a source, a recipient, a group, an image's name
 IMAGES_MAX = 100
 TEXT_MAX_BYTES = 2_000_000  #: an event that holds it must fit into one response
@@ -82,6 +81,7 @@ class Delivery:
     state: DeliveryState
     turn: TurnId | None
     accept_time: datetime
+    meant_for: str = ""  #: whom it was for, where that one is gone and another got it instead
 
     @property
     def size(self) -> int:
@@ -113,6 +113,11 @@ def fault(new: NewDelivery) -> str | None:
     return None
 
 
+def from_agent(source: str) -> bool:
+    """Whether an agent of this house wrote what comes from `source`, which is then its id."""
+    return source != "user" and ":" not in source
+
+
 def wakes(new: NewDelivery, *, to_root: bool, routed: bool) -> bool:
     """Whether `new` starts a turn of its recipient.
 
@@ -122,73 +127,3 @@ def wakes(new: NewDelivery, *, to_root: bool, routed: bool) -> bool:
     if new.hops >= HOPS_MAX:
         return False
     return new.kind is Kind.USER or routed or not to_root or new.wakes_root
-
-
-def may_join(delivery: Delivery, *, turn_backed: bool) -> bool:
-    """Whether `delivery` may enter a turn at work: nothing from outside enters a backed one."""
-    return delivery.backed or not turn_backed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What an agent does next with its queue."""
-
-    without_turn: tuple[Delivery, ...] = ()  #: to be logged now, waking nobody
-    turn: tuple[Delivery, ...] = ()  #: to be taken by a turn, in order
-    look_again: datetime | None = None  #: when an incomplete group is no longer waited for
-
-
-def choose(queued: Sequence[Delivery], now: datetime) -> Choice:
-    """What to do with `queued` (in order of acceptance) when no turn is at work.
-
-    Backed deliveries go first and alone, so that what comes from outside never enters their turn. A group
-    counts once it is complete, or a minute after its first; none of it is logged before.
-    """
-    _, look_again = _held_groups(queued, now)
-    ready = without_held_groups(queued, now)
-    backed = tuple(delivery for delivery in ready if delivery.backed)
-    if any(delivery.wakes for delivery in backed):
-        return Choice(turn=backed, look_again=look_again)
-    if any(delivery.wakes for delivery in ready):
-        return Choice(turn=tuple(ready), look_again=look_again)
-    return Choice(without_turn=tuple(ready), look_again=look_again)
-
-
-def without_held_groups(queued: Sequence[Delivery], now: datetime) -> list[Delivery]:
-    """`queued` without the groups that are still waited for, in its order."""
-    held, _ = _held_groups(queued, now)
-    return [delivery for delivery in queued if delivery.group not in held]
-
-
-def _held_groups(queued: Sequence[Delivery], now: datetime) -> tuple[set[str], datetime | None]:
-    first: dict[str, datetime] = {}
-    count: dict[str, int] = {}
-    for delivery in queued:
-        if delivery.group:
-            first[delivery.group] = min(first.get(delivery.group, delivery.accept_time), delivery.accept_time)
-            count[delivery.group] = count.get(delivery.group, 0) + 1
-    wanted = {delivery.group: delivery.group_count for delivery in queued}
-    held = {
-        group
-        for group, began in first.items()
-        # A clock that stepped back must not hold a group for longer than its minute.
-        if count[group] < wanted[group] and abs(now - began) < GROUP_WAIT
-    }
-    return held, min((first[group] + GROUP_WAIT for group in held), default=None)
-
-
-def whole_ones(
-    deliveries: Sequence[Delivery], room: int
-) -> tuple[tuple[Delivery, ...], tuple[Delivery, ...]]:
-    """Splits into (older ones that are only logged, newest ones that a call holds whole within `room` bytes).
-
-    The newest may take twice that; one that is longer still is read in the view, as no call could hold it.
-    """
-    used = 0
-    cut = len(deliveries)
-    while cut > 0:
-        used += deliveries[cut - 1].size
-        if used > (room if cut < len(deliveries) else 2 * room):
-            break
-        cut -= 1
-    return tuple(deliveries[:cut]), tuple(deliveries[cut:])

@@ -1,4 +1,4 @@
--- Children and subagents, and proposals. Times are microseconds since 1970, UTC.
+-- Children and subagents, what passes between agents, and proposals. Times are microseconds since 1970, UTC.
 
 -- A removed agent's name is free again, and no two names differ by the case of their letters alone.
 CREATE TABLE agents_now (
@@ -47,3 +47,6 @@ CREATE TABLE proposals (
     expire_time INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX proposals_at_work ON proposals (state, expire_time) WHERE state IN ('open', 'approved');
+
+ALTER TABLE deliveries ADD COLUMN meant_for TEXT NOT NULL DEFAULT ''; -- whom it was for, if that one is gone
+CREATE INDEX deliveries_by_group ON deliveries (group_key) WHERE group_key <> '';
