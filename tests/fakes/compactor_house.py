@@ -161,7 +161,13 @@ async def compacting(
         reader = through(MemoryClient(memory.loopback.channel("agent"), ZONE))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         seating = Seating(
-            settings=settings, model=at_hand, memory=reader, clock=clock, zone=ZONE, board=board
+            settings=settings,
+            store=store,
+            model=at_hand,
+            memory=reader,
+            clock=clock,
+            zone=ZONE,
+            board=board,
         )
         seat = seating.root(root)
         house = CompactorHouse(memory, scripted, CountedModel(client))

@@ -22,27 +22,13 @@ from onechat_agent.adapters import delivery_rows, turn_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.roster import AgentSeen, LastTurn, roster
 from onechat_agent.errors import AgentUnknown
 from onechat_agent.loop import AgentLoop
 from onechat_agent.seat import Seat
 
 Life = Callable[[], Awaitable[None]]
 """What an agent does as long as it is there; when it returns, the agent leaves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSeen:
-    """An agent as clients see it."""
-
-    id: AgentId
-    name: str
-    role: Role
-    area: str
-    model: str
-    effort: str
-    doing: str
-    waiting: int  #: deliveries that are not done
-    last_turn: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +83,10 @@ class Agents:
     def all(self) -> list[AgentSeen]:
         """Every open agent, the root first, each child before its subagents."""
         return [self._seen(agent) for agent in self._in_order()]
+
+    def roster(self) -> str:
+        """All of them for people, a line each."""
+        return roster(self.all(), self._clock.now())
 
     def find(self, name: str) -> AgentSeen:
         """The open agent of that name or id; empty is the root. Raises AgentUnknown."""
@@ -171,8 +161,8 @@ class Agents:
         member = self._members[agent]
         seat = member.seat
 
-        def job(db: apsw.Connection) -> tuple[int, datetime | None]:
-            return delivery_rows.waiting(db, agent), turn_rows.last_time(db, agent)
+        def job(db: apsw.Connection) -> tuple[int, LastTurn | None]:
+            return delivery_rows.waiting(db, agent), turn_rows.last(db, agent)
 
         waiting, last_turn = self._store.read(job)
         return AgentSeen(

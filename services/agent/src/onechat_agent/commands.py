@@ -15,7 +15,7 @@ from onechat_agent.usage_book import UsageBook
 
 HELP = """\
 /stop [NAME | all]  end the turn at work
-/usage              model calls and tokens of the last seven days
+/usage              model calls, tokens and cost of the last seven days
 /agents             who is there and what each does now
 /help               this list"""
 _LATER = {
@@ -60,10 +60,7 @@ class Commands:
             case "usage":
                 return summary(self._usage.last_days(_USAGE_DAYS))
             case "agents":
-                return "\n".join(
-                    f"{agent.name} ({agent.role}): {agent.doing}, {agent.waiting} waiting"
-                    for agent in self._agents.all()
-                )
+                return self._agents.roster()
             case _ if name in _LATER:
                 return _LATER[name]
             case _:

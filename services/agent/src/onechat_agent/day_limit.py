@@ -38,8 +38,13 @@ class DayLimit:
 
     async def tell(self, seat: Seat) -> None:
         """Tells that the agent goes on tomorrow; once a day, also over a restart."""
+        if await self.told(seat):
+            await self._telling.notice(seat, None, sentences.DAY_USED_UP)
+
+    async def told(self, seat: Seat) -> bool:
+        """The user is told now, by a turn's end or a notice; False where that was today already."""
         fact, today = f"day_told:{seat.id}", self._usage.today()
         if self._store.read(lambda db: agent_rows.fact(db, fact)) == today:
-            return
+            return False
         await committed(self._store, self._clock, lambda db: agent_rows.set_fact(db, fact, today))
-        await self._telling.notice(seat, None, sentences.DAY_USED_UP)
+        return True

@@ -4,7 +4,7 @@ What is taken: domain/taking.py. A turn: turn.py.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from onechat_runtime import logs
@@ -12,6 +12,7 @@ from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
 from onechat_agent.adapters import turn_rows
+from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import Delivery
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
@@ -76,13 +77,21 @@ class AgentLoop:
         book = LogBook(self._means, self._seat)
         while True:
             choice = self._means.queue.choose(self._seat.id)
-            if choice.turn:
+            if choice.turn and self._is_in_vain(choice.turn):
+                await self._log_without_turn(book, choice.turn)
+            elif choice.turn:
                 if await self._within_day():
                     await self._run_turn(TurnAtWork(self._means, self._seat, choice.turn))
             elif choice.without_turn:
                 await self._log_without_turn(book, choice.without_turn)
             else:
                 return choice.look_again
+
+    def _is_in_vain(self, deliveries: Sequence[Delivery]) -> bool:
+        """Whether no model can be had until somebody acts, and nothing of it is the user's."""
+        return self._means.telling.is_hopeless and not any(
+            delivery.backed or delivery.kind is Kind.USER for delivery in deliveries
+        )
 
     async def _run_turn(self, turn: TurnAtWork) -> None:
         self._turn = turn
@@ -119,5 +128,9 @@ class AgentLoop:
             return True
         await self._means.day.tell(self._seat)
         to_tomorrow_s = (self._means.usage.tomorrow() - self._means.clock.now()).total_seconds()
-        await self._means.clock.sleep(min(max(to_tomorrow_s, 1.0), LOOK_AGAIN_S))
+        usual, self.resting = self.resting, "waiting for tomorrow: today's tokens are used up"
+        try:
+            await self._means.clock.sleep(min(max(to_tomorrow_s, 1.0), LOOK_AGAIN_S))
+        finally:
+            self.resting = usual
         return False

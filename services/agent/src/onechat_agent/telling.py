@@ -18,6 +18,7 @@ from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
 
 UNREACHABLE_AFTER_S: Final = 60.0  # a shorter outage is nobody's business
+HOPELESS_S: Final = 300.0  # after a failure that lasts: until it is tried again for others' messages
 _UNREACHABLE: Final = "unreachable"
 _TROUBLE: Final = "model"
 
@@ -31,18 +32,30 @@ class Telling:
         self._clock = clock
         self._board = board
         self._told: set[str] = set()
+        self._hopeless_until_s: float | None = None
 
     def first_time(self, cause: str, failure: ModelFailure) -> bool:
         """Whether `cause` has not been told since a call succeeded; from now on it has, by `failure`."""
         self._board.trouble(_TROUBLE, failure.sentence)
+        if failure.lasting:
+            self._hopeless_until_s = self._clock.monotonic() + HOPELESS_S
         if cause in self._told:
             return False
         self._told.add(cause)
         return True
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a call has just failed for a cause that lasts until somebody acts, such as a bad key.
+
+        For a while only, so that what comes from outside has its turns again once somebody has acted.
+        """
+        return self._hopeless_until_s is not None and self._clock.monotonic() < self._hopeless_until_s
+
     def succeeded(self) -> None:
         """A call to the model worked: whatever fails next is news again."""
         self._board.clear(_TROUBLE)
+        self._hopeless_until_s = None
         self._told.clear()
 
     async def unreachable(self, seat: Seat, turn: TurnId | None, failure: ModelFailure) -> None:

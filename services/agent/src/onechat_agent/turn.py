@@ -177,7 +177,7 @@ class TurnAtWork:
     async def _steps(self, turn: Turn) -> None:
         calls = self._calls(turn)
         while True:
-            self._want_within_limits()
+            await self._want_within_limits()
             if self._size() > self._seat.limits.context_bytes:
                 turn = await self._roll_over(turn)
             self.doing = "thinking"
@@ -228,13 +228,14 @@ class TurnAtWork:
     def _calls(self, turn: Turn) -> Calls:
         return Calls(self._means, self._seat, turn.id, backed=turn.backed)
 
-    def _want_within_limits(self) -> None:
+    async def _want_within_limits(self) -> None:
         limits = self._seat.limits
         if self._step >= limits.calls:
             raise EndedByLimit(sentences.CALLS_USED_UP.format(calls=limits.calls))
         if self._means.clock.monotonic() - self._began_s >= limits.minutes * 60:
             raise EndedByLimit(sentences.MINUTES_USED_UP.format(minutes=limits.minutes))
         if self._means.day.holds_turns(self._seat):
+            await self._means.day.told(self._seat)
             raise EndedByLimit(sentences.DAY_USED_UP)
 
     def _size(self) -> int:

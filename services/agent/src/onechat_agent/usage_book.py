@@ -79,7 +79,7 @@ class UsageBook:
         today = self._clock.now().astimezone(self._zone).date()
         return since or (today - timedelta(days=30)).isoformat(), until or today.isoformat()
 
-    def last_days(self, days: int, *, limit: int = 1_000) -> list[UsageRecord]:
+    def last_days(self, days: int, *, limit: int = 10_000) -> list[UsageRecord]:
         """The records of the last `days` days, today among them."""
         today = self._clock.now().astimezone(self._zone).date()
         since = (today - timedelta(days=days - 1)).isoformat()

@@ -18,7 +18,7 @@ from tests.fakes.agent_house import House, living
 from tests.fakes.clock import ManualClock
 from tests.fakes.compactor_house import CompactorHouse, compacting
 from tests.fakes.memory_server import MemoryServer, new_message, remembering
-from tests.fakes.scripted_model import FOR_EVER, Answer, Gate, Purpose, Script, ScriptedModel
+from tests.fakes.scripted_model import FOR_EVER, Answer, Gate, Purpose, Script, ScriptedModel, call
 
 COMPACTION = Purpose.COMPACTION
 SHORT = Script(answer=Answer(text="a line"), purpose=COMPACTION, times=FOR_EVER)  # merges need no model then
@@ -193,3 +193,30 @@ async def test_a_turn_that_waits_for_lines_of_tomorrow_says_so_once_and_goes_on_
 
         assert await turned(clock, TO_TOMORROW_S, until=lambda: bool(house.seen.ends()))
         assert (await still_memory.stats(house.seat.id)).unbuilt_leaves == 0
+
+
+async def test_a_limit_that_a_turn_meets_is_told_by_that_turn_alone(
+    tmp_path: Path, still_memory: MemoryServer, model: ScriptedModel, clock: ManualClock
+) -> None:
+    """One message a day: what is said next waits without another word, and so it does after a restart."""
+    model.say(Answer(calls=(call("date", id=0),)), "never asked")
+    limits = Limits(tokens_per_day=1)
+    async with living(tmp_path, still_memory, model, clock=clock, limits=limits) as house:
+        await house.say("hello")
+        await house.deliver("more")
+        await _held(house)
+    async with living(tmp_path, still_memory, model, clock=clock, limits=limits, after=0) as house:
+        await _held(house)
+
+        assert len([reply for reply in house.seen.replies() if "Today's limit" in reply]) == 1
+        assert house.seen.notices() == []
+        assert len(model.requests(Purpose.TURN)) == 1
+
+
+async def _held(house: House) -> None:
+    """Returns once the agent says that it waits for tomorrow."""
+    agents = agent_service_pb2.ListAgentsRequest()
+    await waiting(
+        lambda: house.stub().ListAgents(agents, timeout=5),
+        lambda seen: "tomorrow" in seen.agents[0].doing,
+    )

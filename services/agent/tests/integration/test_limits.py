@@ -212,6 +212,31 @@ async def test_a_cause_that_lasts_is_told_once_until_a_call_succeeds(
         assert len([line for line in await house.lines() if line.startswith("user:")]) == 6
 
 
+async def test_while_no_key_works_what_comes_from_outside_is_logged_without_a_turn(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Each would only fail again; after a while one is tried, since somebody may have acted."""
+    clock = ManualClock()
+    batch = {"caller": "whatsapp", "source": "whatsapp:1@s", "wakes_root": True}
+    model.fail(wrong_key(), times=2)
+    model.say("I have read it")
+    async with living(tmp_path, memory, model, clock=clock) as house:
+        await house.say("hello")
+        await house.deliver("one", **batch)
+        await house.deliver("two", **batch)
+        await house.memory_holds(3)
+        failed = await house.say("and now?")
+        assert (failed.state, len(model.requests(Purpose.TURN))) == (STATES.STATE_FAILED, 2)
+        clock.advance(301)
+        end = await house.ended(await house.deliver("three", **batch))
+
+        assert end.state == STATES.STATE_ENDED
+        assert house.seen.replies() == ["I have read it"]
+        assert [line.partition(":")[0] for line in await house.lines()] == [
+            *("user", "work", "work", "user", "work", "reply")
+        ]
+
+
 async def test_the_status_shows_a_failure_that_lasts_until_a_call_succeeds(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:

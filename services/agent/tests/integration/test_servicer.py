@@ -296,7 +296,7 @@ async def test_commands_answer_and_are_neither_logged_nor_shown_to_a_model(
 
     assert helped.startswith("/stop")
     assert mistyped == f"There is no command /stpo.\n{helped}"
-    assert await command(house, "/agents") == "One (root): idle, 0 waiting"
+    assert await command(house, "/agents") == "One (root): idle, 0 waiting, no turn yet"
     assert await command(house, "/stop") == "Nothing is at work."
     assert await command(house, "/STOP@bot all") == "Nothing is at work."
     assert await command(house, "/stop Nobody") == "There is no agent Nobody. /agents lists them."
@@ -309,7 +309,7 @@ async def test_commands_answer_and_are_neither_logged_nor_shown_to_a_model(
         "/help",
         "/stpo",
     ]
-    assert "One turn (demo): 1 calls" in await command(house, "/usage")
+    assert "One turn (demo): 1 call," in await command(house, "/usage")
 
 
 async def test_any_other_line_is_a_message(house: House) -> None:

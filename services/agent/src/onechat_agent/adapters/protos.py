@@ -7,7 +7,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2 as service
 from onechat.agent.v1 import delivery_pb2, event_pb2, usage_pb2
 
-from onechat_agent.agents import AgentSeen
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import Delivery, DeliveryState, NewDelivery, ReplyTo
@@ -26,6 +25,7 @@ from onechat_agent.domain.events import (
     TurnPhase,
     UserSaid,
 )
+from onechat_agent.domain.roster import AgentSeen
 from onechat_agent.domain.text import clean
 from onechat_agent.domain.usage import Purpose, UsageRecord
 
@@ -247,5 +247,5 @@ def agent(found: AgentSeen) -> service.Agent:
         effort=found.effort,
         doing=found.doing,
         waiting=found.waiting,
-        last_turn_time=timestamp(found.last_turn) if found.last_turn else None,
+        last_turn_time=timestamp(found.last_turn.begin_time) if found.last_turn else None,
     )

@@ -7,6 +7,7 @@ from onechat_runtime.clock import instant, micros
 
 from onechat_agent.domain.chat import AgentId, View
 from onechat_agent.domain.delivery import TurnId
+from onechat_agent.domain.roster import LastTurn
 from onechat_agent.domain.turn import Turn, TurnState
 
 _COLUMNS = (
@@ -98,7 +99,9 @@ def end(db: apsw.Connection, turn: TurnId, state: TurnState, now: datetime) -> N
     )
 
 
-def last_time(db: apsw.Connection, agent: AgentId) -> datetime | None:
-    """When the newest turn of `agent` began; None before its first."""
-    us = db.execute("SELECT max(begin_time) FROM turns WHERE agent_id = ?", (agent,)).get
-    return None if us is None else instant(us)
+def last(db: apsw.Connection, agent: AgentId) -> LastTurn | None:
+    """The newest turn of `agent`; None before its first."""
+    row = db.execute(
+        "SELECT begin_time, state FROM turns WHERE agent_id = ? ORDER BY begin_time DESC LIMIT 1", (agent,)
+    ).fetchone()
+    return None if row is None else LastTurn(begin_time=instant(row[0]), state=TurnState(row[1]))

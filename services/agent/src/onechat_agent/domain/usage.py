@@ -3,11 +3,16 @@
 Tokens are the model's; costs are millionths of the price table's currency, None where a price is unknown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
+from typing import Final
 
 from onechat_agent.domain.chat import AgentId
+
+SUMMARY_LINES: Final = 40  # of /usage: what one message of a messenger holds
+_PRICE_MAX: Final = 1_000_000  # a typing error; and no cost of a call passes 64 bits
 
 
 class Purpose(StrEnum):
@@ -54,22 +59,37 @@ def cost(price: Price | None, *, input_tokens: int, cached_tokens: int, output_t
     return round(fresh * price.input + cached_tokens * price.cached_input + output_tokens * price.output)
 
 
-def summary(records: Iterable[UsageRecord]) -> str:
-    """Usage for people: a line per day, purpose and model, newest day first."""
-    lines = []
-    for record in records:
-        share = f"{100 * record.cached_input // record.input}%" if record.input else "-"
-        lines.append(
-            f"{record.day}  {record.agent_name} {record.purpose} ({record.model}): {record.calls} calls, "
-            f"{record.input:,} tokens in ({share} from cache), {record.output:,} out, {_money(record)}"
-        )
+def summary(records: Iterable[UsageRecord], *, most: int = SUMMARY_LINES) -> str:
+    """Usage for people: each day with its sum, newest first, and in it a line per agent, purpose and model.
+
+    Of what is more than `most` lines only the days' sums are shown.
+    """
+    days = [(day, list(of_day)) for day, of_day in groupby(records, key=lambda record: record.day)]
+    lines: list[str] = []
+    room = most - len(days)
+    for day, of_day in days:
+        lines.append(f"{day}: {_figures(of_day)}")
+        shown = of_day[: max(room, 0)]
+        room -= len(shown)
+        lines += [f"  {one.agent_name} {one.purpose} ({one.model}): {_figures([one])}" for one in shown]
+        if len(shown) < len(of_day):
+            lines.append(f"  and {len(of_day) - len(shown)} more")
     return "\n".join(lines) or "No model calls in these days."
 
 
-def _money(record: UsageRecord) -> str:
-    if record.cost_millionths is None:
-        return "cost unknown"
-    return f"cost {record.cost_millionths / 1_000_000:.4f}"
+def _figures(records: Sequence[UsageRecord]) -> str:
+    calls, out = sum(one.calls for one in records), sum(one.output for one in records)
+    read, cached = sum(one.input for one in records), sum(one.cached_input for one in records)
+    share = f"{100 * cached // read}%" if read else "-"
+    plural = "call" if calls == 1 else "calls"
+    cost = _money([one.cost_millionths for one in records])
+    return f"{calls:,} {plural}, {read:,} tokens in ({share} from cache), {out:,} out, {cost}"
+
+
+def _money(costs: Sequence[int | None]) -> str:
+    """Unknown where a part is: a sum that leaves something out would be taken for the whole."""
+    known = [cost for cost in costs if cost is not None]
+    return "cost unknown" if len(known) < len(costs) else f"cost {sum(known) / 1_000_000:.4f}"
 
 
 def prices_from(table: Mapping[str, object]) -> dict[str, Price]:
@@ -80,5 +100,7 @@ def prices_from(table: Mapping[str, object]) -> dict[str, Price]:
             numbers = {name: float(row[name]) for name in ("input", "cached_input", "output")}  # type: ignore[index]
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"[{model}] needs the numbers input, cached_input and output") from None
+        if not all(0 <= number < _PRICE_MAX for number in numbers.values()):  # so is no nan
+            raise ValueError(f"[{model}] has a price below 0 or above {_PRICE_MAX:,}")
         prices[model] = Price(**numbers)
     return prices
