@@ -93,6 +93,10 @@ class Outbox:
         )
         self._store.when_committed(self._look.set)
 
+    def withdraw(self, db: apsw.Connection, *, kind: str, key: str) -> None:
+        """Forget a hand-over in the caller's transaction, if it was not made yet; one at work is made."""
+        db.execute("DELETE FROM outbox WHERE kind = ? AND key = ?", (kind, key))
+
     def wake(self) -> None:
         """Try at once what waits for its next try, as when a neighbour has come back."""
         self._hurry.set()

@@ -8,9 +8,10 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import apsw
@@ -48,13 +49,15 @@ async def serve(
     background: Sequence[Callable[[], Awaitable[None]]] = (),
     schema: int | None = None,
     ready: Callable[[Listening], None] | None = None,
+    said: Mapping[str, object] = MappingProxyType({}),
     stop: asyncio.Event | None = None,
 ) -> None:
     """Serve `services` until SIGTERM, SIGINT or `stop`, then drain.
 
     `background` and what each of `services` has of its own run as long; one that fails ends the service with
     an ExceptionGroup, one that returns does not. `schema` is the store's unless named. `ready` is called once
-    calls are taken. `prune` deletes from a copy of `store` what no backup may hold. Raises StartRefused.
+    calls are taken; `said` stands in the log's ready line. `prune` deletes from a copy of `store` what no
+    backup may hold. Raises StartRefused.
     """
     ended = stop or asyncio.Event()
     if schema is None:
@@ -73,7 +76,7 @@ async def serve(
                 snapshots=snapshots,
             ) as opened,
         ):
-            log.info("ready", address=opened.address, pages=opened.pages_address, pid=os.getpid())
+            log.info("ready", address=opened.address, pages=opened.pages_address, pid=os.getpid(), **said)
             if ready is not None:
                 ready(opened)
             async with asyncio.TaskGroup() as tasks:

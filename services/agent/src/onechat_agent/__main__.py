@@ -71,6 +71,7 @@ async def run(settings: AgentSettings) -> None:
             board=board,
             store=store,
             background=background,
+            said={"children": service.children},
         )
 
 

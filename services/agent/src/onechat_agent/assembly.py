@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from onechat_runtime.clock import Clock
 from onechat_runtime.health import HealthBoard
+from onechat_runtime.outbox import Outbox
 from onechat_runtime.server import Served
 from onechat_runtime.store import Store
 
@@ -17,14 +18,16 @@ from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.agents import Agents
 from onechat_agent.asking import Asking
+from onechat_agent.children import Children
 from onechat_agent.commands import Commands
 from onechat_agent.compactor import Compactor
 from onechat_agent.config import AgentSettings
 from onechat_agent.day_limit import DayLimit
+from onechat_agent.departures import SET_ASIDE, Departures, SetAside
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
-from onechat_agent.lives import Lives
+from onechat_agent.lives import Lives, Made
 from onechat_agent.loop import AgentLoop
 from onechat_agent.means import Means
 from onechat_agent.patience import Patience
@@ -33,6 +36,7 @@ from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
 from onechat_agent.telling import Telling
+from onechat_agent.tools.agent_create import AgentCreateTool
 from onechat_agent.tools.tool import Tool
 from onechat_agent.usage_book import UsageBook
 from onechat_agent.views import Views
@@ -46,6 +50,7 @@ class AgentService:
     served: Served
     background: tuple[Callable[[], Awaitable[None]], ...]
     root: Seat
+    children: tuple[str, ...]  #: the names of those that are open
 
 
 async def assemble(
@@ -74,8 +79,10 @@ async def assemble(
     day = DayLimit(store, clock, usage, telling)
     agents = Agents(store, clock, memory, root.id)
 
+    outbox = Outbox(store, clock, rng, {SET_ASIDE: SetAside(memory).send}, board=board)
+
     def tools(role: Role) -> Sequence[Tool]:
-        return far_tools
+        return [AgentCreateTool(children), *far_tools]
 
     seating = Seating(
         settings=settings,
@@ -87,6 +94,20 @@ async def assemble(
         board=board,
         tools=tools,
         change=change,
+    )
+
+    def live(seat: Seat, made: Made) -> None:
+        loop = AgentLoop(means, seat)
+        agents.enter(seat, loop, lives.of(seat, loop, made))
+
+    children = Children(
+        settings=settings,
+        store=store,
+        clock=clock,
+        seating=seating,
+        departures=Departures(store, clock, events, outbox, root_name=settings.name, root=root.id),
+        root=root,
+        live=live,
     )
     root_seat = seating.root(root)
     compactor = Compactor(
@@ -114,9 +135,9 @@ async def assemble(
         patience=patience,
         clock=clock,
     )
-    lives = Lives(store, clock, memory, patience)
-    root_loop = AgentLoop(means, root_seat)
-    agents.enter(root_seat, root_loop, lives.of(root_seat, root_loop))
+    lives = Lives(store, clock, memory, patience, board)
+    live(root_seat, Made())
+    names = await children.open_all()
     servicer = AgentServicer(
         queue=queue,
         events=events,
@@ -125,5 +146,7 @@ async def assemble(
         usage=usage,
         store=store,
     )
-    background = (compactor.run, events.forget_old, agents.run)
-    return AgentService(served=served(servicer), background=background, root=root_seat)
+    background = (compactor.run, events.forget_old, outbox.run, agents.run)
+    return AgentService(
+        served=served(servicer), background=background, root=root_seat, children=tuple(names)
+    )

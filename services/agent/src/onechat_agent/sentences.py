@@ -71,6 +71,13 @@ NOT_REMEMBERED: Final = (
 )
 STOPPED: Final = "Stopped."
 
+# Children: departures.py says when each is used.
+CHILD_GONE: Final = (
+    "The folder of {name} is gone, so {name} is no longer there. What waited for it comes to me, and its "
+    "memory is set aside, not deleted."
+)
+TAKEN_AWAY: Final = "{name} was taken away."
+
 # The start and the status: wiring.py and adapters/memory.py say when each is used.
 DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."
 DEMO_REFUSED: Final = (

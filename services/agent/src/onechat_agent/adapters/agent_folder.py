@@ -26,7 +26,7 @@ SETTINGS_FILE: Final = "agent.toml"
 INSTRUCTIONS_FILE: Final = "instructions.md"
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a log's too
 _TEXTS: Final = ("model", "effort", "workdir", "area")
-_BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was not whole yet when its writer died
+_BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was never finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,7 @@ def make_root(agents: Path) -> None:
         raise StartRefused(f"{agents} cannot be made: {error.strerror}. Set ONECHAT_AGENTS.") from None
 
 
-def make(
-    agents: Path, name: str, agent: AgentId, *, area: str = "", like: AgentFolder | None = None
-) -> None:
+def make(agents: Path, name: str, agent: AgentId, *, area: str = "", like: AgentFolder | None = None) -> None:
     """Makes agents/NAME whole in one step: written beside, synced, renamed. One that is there stays.
 
     It has the model, effort and working directory of `like`. Raises StartRefused where it cannot be made, or
@@ -102,12 +100,13 @@ def make(
 def _settings_text(agent: AgentId, area: str, like: AgentFolder | None) -> str:
     """agent.toml: what is set, and as comments what else may stand in it, with what holds without it."""
     own = {"model": like and like.model, "effort": like and like.effort, "workdir": like and like.workdir}
+    lines = (tomli_w.dumps({key: str(value)}) if value else f'#{key} = ""\n' for key, value in own.items())
     limits = (f"#{field.name} = {field.default}\n" for field in fields(Limits))
     return (
         tomli_w.dumps({"id": agent} | ({"area": area} if area else {}))
         + "\n# The id stays as it is. What follows is for this agent alone, from the next start on.\n"
         "# In the place of ONECHAT_MODEL, ONECHAT_EFFORT and ONECHAT_WORKDIR:\n"
-        + "".join(tomli_w.dumps({key: str(value)}) if value else f'#{key} = ""\n' for key, value in own.items())
+        + "".join(lines)
         + f"# Tools that it may use for others without your yes: some of {', '.join(sorted(OUTSIDE_MAY))}.\n"
         "#outside = []\n"
         "\n#[limits]\n" + "".join(limits)

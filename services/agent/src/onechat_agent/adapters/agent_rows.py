@@ -49,6 +49,12 @@ def of_parent(db: apsw.Connection, parent: AgentId) -> list[Agent]:
     return [_agent(row) for row in rows]
 
 
+def all_but(db: apsw.Connection, role: Role) -> list[Agent]:
+    """All agents of other roles than `role` that are not removed."""
+    rows = db.execute(_AGENT + "WHERE role <> ? AND state <> 'removed' ORDER BY create_time, name", (role,))
+    return [_agent(row) for row in rows]
+
+
 def subagents(db: apsw.Connection, states: Collection[AgentState]) -> list[Agent]:
     """The subagents in one of `states`, oldest first."""
     among = ", ".join("?" * len(states))
@@ -81,6 +87,23 @@ def add(db: apsw.Connection, new: Agent, now: datetime) -> None:
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (new.id, new.name, new.role, new.state, new.parent, new.area, new.effort, micros(now)),
     )
+
+
+def adopt(db: apsw.Connection, found: Agent, now: datetime) -> None:
+    """Stores an agent whose folder was found, also where it was there before and was removed."""
+    known = agent(db, found.id)
+    if known is None:
+        return add(db, found, now)
+    db.execute(
+        "UPDATE agents SET name = ?, state = ?, area = ? WHERE agent_id = ?",
+        (found.name, found.state, found.area, found.id),
+    )
+    return None
+
+
+def set_area(db: apsw.Connection, agent: AgentId, area: str) -> None:
+    """What a child is responsible for from now on."""
+    db.execute("UPDATE agents SET area = ? WHERE agent_id = ?", (area, agent))
 
 
 def next_number(db: apsw.Connection, owner: AgentId) -> int:
@@ -146,6 +169,11 @@ def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, Ag
         (after, limit),
     )
     return [(row[0], AgentId(row[1]), row[2]) for row in rows]
+
+
+def remove_routes(db: apsw.Connection, agent: AgentId) -> None:
+    """Nothing is routed to `agent` any more."""
+    db.execute("DELETE FROM routes WHERE agent_id = ?", (agent,))
 
 
 def fact(db: apsw.Connection, name: str) -> str | None:

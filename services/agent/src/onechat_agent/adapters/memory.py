@@ -12,7 +12,14 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1 import message_kind_pb2
-from onechat.memory.v1 import log_pb2, memory_service_pb2, memory_service_pb2_grpc, message_pb2, stats_pb2
+from onechat.memory.v1 import (
+    log_pb2,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    message_pb2,
+    stats_pb2,
+    upkeep_pb2,
+)
 from onechat_runtime.errors import RemoteError, StartRefused
 
 from onechat_agent import sentences
@@ -20,6 +27,7 @@ from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, N
 
 READ_S: Final = 5.0
 WRITE_S: Final = 10.0
+SWAP_S: Final = 30.0
 LIST_S: Final = 120.0
 WAIT_MARGIN_S: Final = 10.0  # beside a wait that the service itself ends
 APPEND_MAX: Final = 256  # messages of one call; the contract's
@@ -91,6 +99,34 @@ class MemoryClient:
             there = (await self._stats(log)).log
             if (there.shape, there.state) != (request.shape, request.state):
                 raise StartRefused(sentences.LOG_OTHER.format(log=log, agent=label)) from None
+
+    async def set_aside(self, log: AgentId, *, staged: AgentId, kept: AgentId, label: str) -> None:
+        """Keeps the log, if there is one, as `kept`, and leaves an empty one with a tree in its place.
+
+        `staged` and `kept` are new ids, the same whenever it is tried again.
+        """
+        request = upkeep_pb2.SwapLogRequest(
+            log_id=log, staged_log_id=staged, kept_log_id=kept, request_id=f"aside:{kept}"
+        )
+        try:  # first of all, since it may be done: then the staged log's id is free, and not to be used again
+            await self._stub.SwapLog(request, timeout=SWAP_S)
+            return
+        except RemoteError as error:
+            if error.reason != "LOG_UNKNOWN":
+                raise
+        try:
+            await self._stats(log)
+        except RemoteError as error:
+            if error.reason != "LOG_UNKNOWN":
+                raise
+            return
+        await self._stub.CreateLog(
+            memory_service_pb2.CreateLogRequest(
+                log_id=staged, label=label, shape=log_pb2.LOG_SHAPE_TREE, state=log_pb2.LOG_STATE_STAGED
+            ),
+            timeout=WRITE_S,
+        )
+        await self._stub.SwapLog(request, timeout=SWAP_S)
 
     async def append(self, log: AgentId, messages: Sequence[NewMessage]) -> int:
         """Appends `messages` in order, known keys again as they were; gives the log's length."""

@@ -1,0 +1,92 @@
+"""A child whose folder was taken away: what it had is handed on, its log is set aside.
+
+One transaction does all that is the agent's own, and leaves the log to a hand-over, which reaches the memory
+whenever that is there. How it is noticed: children.py. How a log is set aside: adapters/memory.py.
+"""
+
+import json
+import secrets
+from datetime import datetime
+from typing import Final
+
+import apsw
+from onechat_runtime.clock import Clock
+from onechat_runtime.outbox import Outbox
+from onechat_runtime.store import Store
+
+from onechat_agent import sentences
+from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
+from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.domain.agent import Agent, AgentState, Role
+from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import Delivery
+from onechat_agent.domain.events import NewEvent, Noticed, TurnChanged, TurnPhase
+from onechat_agent.domain.turn import TurnState
+from onechat_agent.events import Events
+
+SET_ASIDE: Final = "set_log_aside"  #: the kind of hand-over; its key is the agent's id
+
+
+class Departures:
+    """Lets children go, and takes one back whose folder has come back."""
+
+    def __init__(
+        self, store: Store, clock: Clock, events: Events, outbox: Outbox, *, root: AgentId, root_name: str
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._events = events
+        self._outbox = outbox
+        self._root = root
+        self._root_name = root_name
+
+    async def remove(self, child: Agent) -> None:
+        """Its name is free, its queue is the root's, its subagents end, the user is told."""
+        await self._store.write(lambda db: self._remove(db, child, self._clock.now()))
+
+    def _remove(self, db: apsw.Connection, child: Agent, now: datetime) -> None:
+        for subagent in agent_rows.of_role(db, Role.SUBAGENT, parent=child.id):
+            delivery_rows.finish(db, delivery_rows.queued(db, subagent.id))
+            delivery_rows.finish(db, self._end(db, subagent, now))
+        self._end(db, child, now)
+        delivery_rows.pass_on(db, child.id, child.name, self._root)
+        agent_rows.remove_routes(db, child.id)
+        notice = Noticed(text=sentences.CHILD_GONE.format(name=child.name))
+        self._events.keep(db, NewEvent(agent=self._root, agent_name=self._root_name, time=now, body=notice))
+        names = {"label": child.name, "staged": secrets.token_hex(8), "kept": secrets.token_hex(8)}
+        body = json.dumps(names).encode()
+        self._outbox.put(db, kind=SET_ASIDE, key=child.id, body=body, lane=f"memory:{child.id}", now=now)
+
+    def _end(self, db: apsw.Connection, agent: Agent, now: datetime) -> list[Delivery]:
+        """The agent is removed; the deliveries of the turn that it was in."""
+        agent_rows.set_state(db, agent.id, AgentState.REMOVED)
+        turn = turn_rows.at_work(db, agent.id)
+        if turn is None:
+            return []
+        turn_rows.end(db, turn.id, TurnState.STOPPED, now)
+        change = TurnChanged(phase=TurnPhase.STOPPED, reason=sentences.TAKEN_AWAY.format(name=agent.name))
+        self._events.keep(
+            db, NewEvent(agent=agent.id, agent_name=agent.name, turn=turn.id, time=now, body=change)
+        )
+        return delivery_rows.of_turn(db, turn.id)
+
+    def take_back(self, db: apsw.Connection, child: AgentId) -> None:
+        """A log that has not been set aside so far stays, since its agent is there again."""
+        self._outbox.withdraw(db, kind=SET_ASIDE, key=child)
+
+
+class SetAside:
+    """Hands the log of an agent that is gone over to the memory, for good or until somebody restores it."""
+
+    def __init__(self, memory: MemoryClient) -> None:
+        self._memory = memory
+
+    async def send(self, key: str, body: bytes) -> None:
+        """Sets aside the log of the agent `key`; done twice, it is done once. Raises RemoteError."""
+        names = json.loads(body)
+        await self._memory.set_aside(
+            AgentId(key),
+            staged=AgentId(names["staged"]),
+            kept=AgentId(names["kept"]),
+            label=str(names["label"]),
+        )
