@@ -1,7 +1,7 @@
 """Who may name whom: the root its children and its subagents, a child its subagents, a subagent itself.
 
-Names are told apart whatever the case of their letters. A finished subagent can still be named; a removed agent
-cannot. What is said to them: tools/tell.py. What of them is read: tools/memory.py.
+Names are the same in any case of their letters. A finished subagent can be named too, a removed agent cannot.
+What is said to them: tools/tell.py. What of them is read: tools/memory.py.
 """
 
 from onechat_runtime.store import Store

@@ -16,12 +16,22 @@ class Places:
         self._taken: set[AgentId] = set()
         self._line: dict[AgentId, asyncio.Future[bool]] = {}
 
+    def __contains__(self, who: AgentId) -> bool:
+        """Whether `who` has a place."""
+        return who in self._taken
+
+    @property
+    def free(self) -> int:
+        """How many places nobody has."""
+        return self.count - len(self._taken)
+
     async def take(self, who: AgentId) -> bool:
         """Waits for a place; False when `leave` came first."""
         if who in self._taken or (not self._line and len(self._taken) < self.count):
             self._taken.add(who)
             return True
-        called = self._line[who] = asyncio.get_running_loop().create_future()
+        called: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._line[who] = called
         try:
             return await called
         except asyncio.CancelledError:
@@ -30,9 +40,9 @@ class Places:
 
     def leave(self, who: AgentId) -> None:
         """Gives the place back, or leaves the line."""
-        called = self._line.pop(who, None)
-        if called is not None and not called.done():
-            called.set_result(False)
+        left = self._line.pop(who, None)
+        if left is not None and not left.done():
+            left.set_result(False)
         self._taken.discard(who)
         while self._line and len(self._taken) < self.count:
             first = next(iter(self._line))

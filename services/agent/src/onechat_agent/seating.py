@@ -5,6 +5,7 @@ What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of t
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,18 +20,20 @@ from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.agent_folder import SETTINGS_FILE, AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.config import EFFORTS, AgentSettings
-from onechat_agent.domain.agent import UNFINISHED, Role
+from onechat_agent.domain.agent import UNFINISHED, Agent, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.prompts.child import child_prompt
 from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.state import state_block
+from onechat_agent.prompts.subagent import subagent_prompt
 from onechat_agent.prompts.system import Head
 from onechat_agent.seat import Seat
 from onechat_agent.tools.fence import Fence
 from onechat_agent.tools.files import EditTool, ReadTool, WriteTool
 from onechat_agent.tools.landlock import landlock_version
 from onechat_agent.tools.memory import DateTool, ZoomTool
+from onechat_agent.tools.proposing import Proposing
 from onechat_agent.tools.shell import ShellTool
 from onechat_agent.tools.tool import Tool
 from onechat_agent.tools.toolbox import Toolbox
@@ -77,6 +80,7 @@ class Seating:
         *,
         settings: AgentSettings,
         store: Store,
+        proposals: Proposing,
         model: ModelAtHand,
         memory: MemoryClient,
         clock: Clock,
@@ -88,6 +92,7 @@ class Seating:
         """`tools`: what an agent of a role has beside memory, shell and files. `change` changes each seat."""
         self._settings = settings
         self._store = store
+        self._proposals = proposals
         self._model = model
         self._zone = zone
         self._tools = tools
@@ -126,6 +131,35 @@ class Seating:
             parent=parent,
             words=lambda head: child_prompt(head, parent=root, area=folder.area),
             state=lambda now, workdir: self._state(now, folder.id, workdir),
+        )
+
+    def subagent(self, agent: Agent, owner: Seat) -> Seat:
+        """A subagent of `owner`: it works with its owner's model, limits, folder and instructions."""
+        toolbox = self._toolbox(Role.SUBAGENT, owner.outside)
+
+        def system() -> str:
+            head = Head(
+                name=agent.name,
+                instructions_file=owner.protected[-1],
+                instructions=owner.instructions(),
+                tools=toolbox.names,
+            )
+            return subagent_prompt(head, owner=owner.name)
+
+        return self._change(
+            replace(
+                owner,
+                id=agent.id,
+                name=agent.name,
+                role=Role.SUBAGENT,
+                parent=owner.id,
+                owner=owner,
+                area=agent.area,
+                effort=agent.effort or owner.effort,
+                toolbox=toolbox,
+                system=system,
+                state=lambda now: state_block(now, zone=self._zone, workdir=owner.workdir),
+            )
         )
 
     def _with_tree(
@@ -167,6 +201,8 @@ class Seating:
                 toolbox=toolbox,
                 system=system,
                 state=lambda now: state(now, workdir),
+                instructions=folder.instructions_text,
+                outside=folder.outside,
             )
         )
 
@@ -188,7 +224,9 @@ class Seating:
             role,
             [*self._own_tools, *self._tools(role)],
             confirm=Confirm(self._settings.confirm),
+            proposals=self._proposals,
             outside=outside,
+            agents=self._settings.agents_folder.absolute(),
         )
 
     def _workdir(self, folder: AgentFolder) -> Path:

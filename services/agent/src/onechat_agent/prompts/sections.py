@@ -7,15 +7,8 @@ from typing import Final
 
 from onechat_agent.prompts.prose import prose
 
-VIEW: Final = prose(
+READING: Final = prose(
     """
-    # Your memory
-
-    Each call shows you the chat as a view, between <chat> and </chat>, the oldest lines first:
-
-        40+8|user: wants the boiler checked before winter; reply: found three firms, …
-        48+1|user: and what would a new one cost?
-
     A line has a name, a bar and a text. `40+8` stands for the 8 messages from message 40 on; messages are
     numbered from 0, and a number never changes. The newest lines stand for one message each, older ones for
     2, 4, 8 and so on: the longer ago, the more a line has to hold. The lines form a tree. A line for n
@@ -24,8 +17,8 @@ VIEW: Final = prose(
     Each item in a line begins with its kind:
 
     - user: the user's own words
-    - reply: what you said
-    - tool: a tool that you called, with its arguments
+    - reply: what {you} said
+    - tool: a tool that {you} called, with its arguments
     - echo: what a tool gave back
     - work: a report, or news from outside the chat; not the user speaking
     - note: something from before this chat began
@@ -36,16 +29,36 @@ VIEW: Final = prose(
     a summary alone, and that goes for every message, the latest too. `(not summarized yet: zoom it)` stands
     where a line has not been written so far: read that message by zooming it. A text too long for one
     message runs on in the messages after it. An `[image FILE]` line stands for a stored picture: you see a
-    new one in the turn that brings it, and again by zooming its message with n 1.{names}
-
-    The view is all that you remember. Where lines differ about something, what stands last holds. Before
-    you act on something from earlier, guess at it or ask the user about it, find its latest mention in the
-    view and zoom into it until you have it whole. That is the only way to look into your memory: never
-    search for it in files, with commands or by any other means.
-
-    Lines keep little of what tools put out. So say in your reply what you learned that will matter later:
-    what you found and where, names and numbers, what you changed, what failed and why.
+    new one in the turn that brings it, and again by zooming its message with n 1.
     """
+)
+EXAMPLE: Final = """\
+    40+8|user: wants the boiler checked before winter; reply: found three firms, …
+    48+1|user: and what would a new one cost?"""
+
+VIEW: Final = "\n\n".join(
+    [
+        prose(
+            """
+            # Your memory
+
+            Each call shows you the chat as a view, between <chat> and </chat>, the oldest lines first:
+            """
+        ),
+        EXAMPLE,
+        READING.replace("{you}", "you") + "{names}",
+        prose(
+            """
+            The view is all that you remember. Where lines differ about something, what stands last holds.
+            Before you act on something from earlier, guess at it or ask the user about it, find its latest
+            mention in the view and zoom into it until you have it whole. That is the only way to look into
+            your memory: never search for it in files, with commands or by any other means.
+
+            Lines keep little of what tools put out. So say in your reply what you learned that will matter
+            later: what you found and where, names and numbers, what you changed, what failed and why.
+            """
+        ),
+    ]
 )
 
 NAMES: Final = " `zoom` with the name of {whose} shows what they know."

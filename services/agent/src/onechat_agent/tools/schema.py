@@ -33,6 +33,17 @@ def integer(description: str) -> dict[str, Any]:
     return {"type": "integer", "description": description}
 
 
+def choice(description: str, *values: str) -> dict[str, Any]:
+    """One of `values`."""
+    return {"type": "string", "enum": list(values), "description": description}
+
+
+def texts(description: str) -> dict[str, Any]:
+    """A list of strings."""
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
 def optional(schema: Mapping[str, Any]) -> dict[str, Any]:
     """`schema`, or null."""
-    return {**schema, "type": [schema["type"], "null"]}
+    nullable = {**schema, "type": [schema["type"], "null"]}
+    return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
