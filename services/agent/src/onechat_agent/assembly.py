@@ -35,8 +35,10 @@ from onechat_agent.queue import Queue
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
+from onechat_agent.subagents import Subagents
 from onechat_agent.telling import Telling
 from onechat_agent.tools.agent_create import AgentCreateTool
+from onechat_agent.tools.spawn import SpawnTool
 from onechat_agent.tools.tool import Tool
 from onechat_agent.usage_book import UsageBook
 from onechat_agent.views import Views
@@ -82,7 +84,7 @@ async def assemble(
     outbox = Outbox(store, clock, rng, {SET_ASIDE: SetAside(memory).send}, board=board)
 
     def tools(role: Role) -> Sequence[Tool]:
-        return [AgentCreateTool(children), *far_tools]
+        return [AgentCreateTool(children), SpawnTool(subagents), *far_tools]
 
     seating = Seating(
         settings=settings,
@@ -108,6 +110,17 @@ async def assemble(
         departures=Departures(store, clock, events, outbox, root_name=settings.name, root=root.id),
         root=root,
         live=live,
+    )
+    subagents = Subagents(
+        store=store,
+        clock=clock,
+        memory=memory,
+        patience=patience,
+        queue=queue,
+        agents=agents,
+        seating=seating,
+        loop_of=lambda seat: AgentLoop(means, seat),
+        places=settings.subagents,
     )
     root_seat = seating.root(root)
     compactor = Compactor(
@@ -138,6 +151,7 @@ async def assemble(
     lives = Lives(store, clock, memory, patience, board)
     live(root_seat, Made())
     names = await children.open_all()
+    subagents.open_unfinished()
     servicer = AgentServicer(
         queue=queue,
         events=events,
