@@ -168,6 +168,15 @@ def hide(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
     db.executemany("UPDATE deliveries SET shown = 0 WHERE delivery_id = ?", [(d.id,) for d in deliveries])
 
 
+def wake_nobody(db: apsw.Connection, agent: AgentId, before: datetime | None) -> None:
+    """What is queued for `agent` is logged without a turn: what had come by `before`, or all of it."""
+    db.execute(
+        "UPDATE deliveries SET wakes = 0 WHERE agent_id = ?1 AND state = 'queued'"
+        " AND (?2 IS NULL OR accept_time <= ?2)",
+        (agent, None if before is None else micros(before)),
+    )
+
+
 def finish(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
     """Marks deliveries done."""
     db.executemany(

@@ -83,13 +83,14 @@ class MemoryClient:
         self._stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self._zone = zone
 
-    async def create_log(self, log: AgentId, label: str) -> None:
-        """Makes a live log with a tree; one that is there stays, also with an earlier label or other limits.
+    async def create_log(self, log: AgentId, label: str, *, flat: bool = False) -> None:
+        """Makes a live log with a tree, or a `flat` one; one that is there stays, also with an earlier label.
 
-        Raises StartRefused where the log of that id is no live one with a tree: no waiting makes it one.
+        Raises StartRefused where the log of that id is no such log: no waiting makes it one.
         """
         request = memory_service_pb2.CreateLogRequest(
-            log_id=log, label=label, shape=log_pb2.LOG_SHAPE_TREE, state=log_pb2.LOG_STATE_LIVE
+            log_id=log, label=label, shape=shape, state=log_pb2.LOG_STATE_LIVE
+        shape = log_pb2.LOG_SHAPE_FLAT if flat else log_pb2.LOG_SHAPE_TREE
         )
         try:
             await self._stub.CreateLog(request, timeout=WRITE_S)
@@ -143,7 +144,7 @@ class MemoryClient:
         return View(text=answer.text, length=answer.length, whole=answer.whole, generation=answer.generation)
 
     async def zoom(self, log: AgentId, first: int, count: int, page: int | None) -> Zoomed:
-        """What lies below a node, or a message whole."""
+        """What lies below a node, or a message whole; for count 0 a page of a flat log, or of a view."""
         request = memory_service_pb2.ZoomRequest(log_id=log, first_id=first, count=count, page_id=page)
         answer = await self._stub.Zoom(request, timeout=READ_S)
         return Zoomed(
@@ -161,9 +162,9 @@ class MemoryClient:
         answer = await self._stub.GetMessageTime(request, timeout=READ_S)
         return answer.time.ToDatetime(tzinfo=UTC), answer.zone
 
-    async def messages(self, log: AgentId, start: int) -> AsyncIterator[Message]:
-        """The log's messages from `start` on, oldest first."""
-        request = memory_service_pb2.ListMessagesRequest(log_id=log, start_id=start)
+    async def messages(self, log: AgentId, start: int, end: int | None = None) -> AsyncIterator[Message]:
+        """The log's messages from `start` on, oldest first; those before `end`, or all."""
+        request = memory_service_pb2.ListMessagesRequest(log_id=log, start_id=start, end_id=end)
         async for answer in self._stub.ListMessages(request, timeout=LIST_S):
             for message in answer.messages:
                 yield _message(message)
