@@ -16,6 +16,7 @@ from onechat_runtime.store import Store
 
 from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.adapters.picture_scaling import PictureScaling
 from onechat_agent.agents import Agents
 from onechat_agent.asking import Asking
 from onechat_agent.children import Children
@@ -31,6 +32,7 @@ from onechat_agent.lives import Lives, Made
 from onechat_agent.loop import AgentLoop
 from onechat_agent.means import Means
 from onechat_agent.patience import Patience
+from onechat_agent.pictures import PictureSource
 from onechat_agent.queue import Queue
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
@@ -141,6 +143,7 @@ async def assemble(
         queue=queue,
         events=events,
         views=Views(memory, compactor, day, patience),
+        pictures=PictureSource(memory.images, PictureScaling(), patience),
         asking=Asking(model.client, events, usage, clock, rng, telling),
         usage=usage,
         telling=telling,
@@ -159,6 +162,7 @@ async def assemble(
         commands=Commands(agents, usage, events),
         usage=usage,
         store=store,
+        images=memory.images,
     )
     background = (compactor.run, events.forget_old, outbox.run, agents.run)
     return AgentService(

@@ -38,3 +38,15 @@ class BadDay(ServiceError):
     """A day is written YYYY-MM-DD."""
 
     code, reason = grpc.StatusCode.INVALID_ARGUMENT, "BAD_DAY"
+
+
+class ImageInvalid(ServiceError):
+    """This is no image that can be stored: send a PNG, JPEG, WebP or GIF of at most 20 MB."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "IMAGE_INVALID"
+
+
+class ImageUnknown(ServiceError):
+    """There is no image of this name. A name is as PutImage gave it, such as 0123456789abcdef.png."""
+
+    code, reason = grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN"

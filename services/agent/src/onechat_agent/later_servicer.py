@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from onechat.agent.v1 import addressed_pb2, agent_service_pb2_grpc, image_pb2, import_pb2, kept_log_pb2
+from onechat.agent.v1 import addressed_pb2, agent_service_pb2_grpc, import_pb2, kept_log_pb2
 from onechat.agent.v1 import agent_service_pb2 as service
 from onechat_runtime.errors import NotServedYet
 
@@ -12,15 +12,6 @@ _LATER: Final = "comes with a later version of onechat. Nothing was changed."
 
 class LaterServicer(agent_service_pb2_grpc.AgentServiceServicer):
     """Answers them with UNIMPLEMENTED and a sentence."""
-
-    async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
-        raise NotServedYet(f"Storing images {_LATER}")
-
-    async def GetImage(
-        self, request: image_pb2.GetImageRequest, context: Any
-    ) -> AsyncIterator[image_pb2.GetImageResponse]:
-        raise NotServedYet(f"Reading images {_LATER}")
-        yield  # what makes this a stream
 
     async def AnswerProposal(
         self, request: service.AnswerProposalRequest, context: Any

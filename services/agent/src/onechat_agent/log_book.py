@@ -12,11 +12,13 @@ from onechat_agent.calls import Call
 from onechat_agent.domain import outside
 from onechat_agent.domain.chat import Kind, NewMessage
 from onechat_agent.domain.delivery import Delivery, TurnId
+from onechat_agent.domain.images import with_marks
 from onechat_agent.domain.keys import call_key, delivery_key, end_key, text_key
 from onechat_agent.domain.text import clean
 from onechat_agent.domain.turn_log import call_text
 from onechat_agent.means import Means
 from onechat_agent.model.items import ModelAnswer
+from onechat_agent.prompts import remarks
 from onechat_agent.seat import Seat
 
 log = logs.get("onechat.agent")
@@ -25,13 +27,15 @@ _OUTSIDE = ("whatsapp:", "telegram:")  #: sources whose text is others'
 
 
 def logged_words(delivery: Delivery) -> str:
-    """A delivery's text as log and model get it: what others wrote is marked on every line."""
+    """A delivery's text as log and model get it: what others wrote is marked on every line, ours is not."""
     text = clean(delivery.text)
-    if not text.strip():  # a log takes no empty message
-        text = "\n".join(f"[image {name}]" for name in delivery.images)
-    if delivery.kind is Kind.WORK and delivery.source.startswith(_OUTSIDE):
-        return outside.marked(text, source=delivery.source)
-    return text
+    others = delivery.kind is Kind.WORK and delivery.source.startswith(_OUTSIDE)
+    if others:
+        text = outside.marked(text, source=delivery.source)
+    text = with_marks(text, delivery.images)  # the lines of pictures are onechat's own: they have no mark
+    if others and delivery.wakes:
+        text = f"{text}\n{remarks.MAY_BE_EMPTY}"
+    return f"{remarks.instead_of(delivery.meant_for)}\n{text}" if delivery.meant_for else text
 
 
 class LogBook:

@@ -10,6 +10,7 @@ from onechat_agent.asking import Asking
 from onechat_agent.day_limit import DayLimit
 from onechat_agent.events import Events
 from onechat_agent.patience import Patience
+from onechat_agent.pictures import PictureSource
 from onechat_agent.queue import Queue
 from onechat_agent.telling import Telling
 from onechat_agent.usage_book import UsageBook
@@ -25,6 +26,7 @@ class Means:
     queue: Queue
     events: Events
     views: Views
+    pictures: PictureSource
     asking: Asking
     usage: UsageBook
     telling: Telling

@@ -4,16 +4,19 @@ No logged answer is asked for again. What the log holds of a turn: domain/turn_l
 """
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from onechat_agent.calls import UNKNOWN_RESULT, Call, Calls
 from onechat_agent.domain.turn import Turn
 from onechat_agent.domain.turn_log import LoggedCall, LoggedStep, Said, TurnLog, read_turn
 from onechat_agent.means import Means
-from onechat_agent.model.items import CallItem, Item, OutputItem, ReplyItem, UserItem
+from onechat_agent.model.items import CallItem, Item, OutputItem, ReplyItem
+from onechat_agent.pictures import TurnPictures, Worded
 from onechat_agent.prompts import rendering
 from onechat_agent.seat import Seat
-from onechat_agent.tools.tool import Resumption
+from onechat_agent.tools.tool import Resumption, ToolResult
 
 POINTERS = ("zoomed ", "dated ")  #: results that the log holds as pointers; shown again by running them again
 TAINTING = frozenset({"shell", "read", "zoom"})  #: after a restart any result of these may hold outside text
@@ -23,7 +26,7 @@ TAINTING = frozenset({"shell", "read", "zoom"})  #: after a restart any result o
 class Resumed:
     """Where an interrupted turn stands."""
 
-    items: list[Item]  #: as the model saw them, without reasoning; open calls without their outputs
+    entries: Sequence[Said | LoggedStep]  #: what the model has seen, for `items_again`
     open_calls: list[Call]  #: still to be run
     step: int  #: the last step's number; 0 before the first
     length: int  #: the log's length
@@ -33,8 +36,8 @@ class Resumed:
 
 
 async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True) -> Resumed:
-    """The turn as its log shows it. With `again`, interrupted calls that must not run twice get their result,
-    and pointers are followed; without it, nothing runs and nothing is written.
+    """The turn as its log shows it. With `again`, interrupted calls that must not run twice get their result;
+    without it, nothing is written. Nothing runs.
     """
     turn_log = await means.patience.get("turn", lambda: _read(means, seat, turn))
     calls = Calls(means, seat, turn.id, backed=turn.backed)
@@ -46,15 +49,8 @@ async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True)
             logged.result = UNKNOWN_RESULT
         else:
             open_calls.append(call)
-    items: list[Item] = []
-    for entry in turn_log.entries:
-        match entry:
-            case Said():
-                items.append(UserItem(text=rendering.message_text(entry.kind, entry.text)))
-            case LoggedStep():
-                items += await _step_items(calls, turn, entry, follow=again)
     return Resumed(
-        items=items,
+        entries=turn_log.entries,
         open_calls=open_calls,
         step=turn_log.last_step.step if turn_log.last_step else 0,
         length=turn_log.length,
@@ -69,13 +65,46 @@ async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True)
     )
 
 
+async def items_again(
+    means: Means, seat: Seat, turn: Turn, entries: Sequence[Said | LoggedStep], pictures: TurnPictures
+) -> list[Item]:
+    """`entries` as the model saw them, without reasoning; open calls without their outputs.
+
+    Pointers are followed by running their calls again, and pictures come back, in the order of then.
+    """
+    calls = Calls(means, seat, turn.id, backed=turn.backed)
+    items: list[Item] = []
+    for is_said, run in groupby(entries, key=lambda entry: isinstance(entry, Said)):
+        if is_said:  # what came together then, so that the same pictures are the newest
+            items += await pictures.messages([_worded(entry) for entry in run if isinstance(entry, Said)])
+            continue
+        for step in run:
+            if isinstance(step, LoggedStep):
+                items += await _step_items(calls, turn, step, pictures)
+    return items
+
+
+async def message_places(means: Means, seat: Seat, turn: Turn) -> Mapping[str, int]:
+    """The ids of the messages that the log has had since T0, by their keys; of pieces the first one's."""
+
+    async def read() -> dict[str, int]:
+        there = means.memory.messages(seat.id, turn.log_start)
+        return {message.key: message.id async for message in there if message.part == 1}
+
+    return await means.patience.get("turn", read)
+
+
+def _worded(said: Said) -> Worded:
+    return Worded(key=said.key, text=rendering.message_text(said.kind, said.text), images=said.images)
+
+
 async def _read(means: Means, seat: Seat, turn: Turn) -> TurnLog:
     messages = [message async for message in means.memory.messages(seat.id, turn.log_start)]
     length = messages[-1].id + 1 if messages else turn.log_start
     return dataclasses.replace(read_turn(messages, turn.id), length=length)
 
 
-async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, *, follow: bool) -> list[Item]:
+async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, pictures: TurnPictures) -> list[Item]:
     items: list[Item] = [ReplyItem(text=step.text)] if step.text else []
     items += [
         CallItem(call_id=_call_id(turn, call), name=call.name, arguments=call.arguments)
@@ -84,10 +113,12 @@ async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, *, follow: boo
     for call in step.calls:
         if call.result is None:
             continue
-        text = call.result
-        if follow and text.startswith(POINTERS):
-            text = (await calls.again(_call(turn, call), tainted=True)).text
-        items.append(OutputItem(call_id=_call_id(turn, call), text=text))
+        result = ToolResult(text=call.result)
+        if call.result.startswith(POINTERS):
+            result = await calls.again(_call(turn, call), tainted=True)
+        shown, lines = await pictures.of_result(result.images)
+        text = "\n".join([result.text, *lines])
+        items.append(OutputItem(call_id=_call_id(turn, call), text=text, pictures=shown))
     return items
 
 

@@ -13,12 +13,14 @@ from onechat_runtime.tokens import current_caller
 
 from onechat_agent import pages
 from onechat_agent.adapters import agent_rows, delivery_rows, protos
+from onechat_agent.adapters.memory_images import STREAM_S, MemoryImages
 from onechat_agent.agents import Agents
 from onechat_agent.commands import Commands
 from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import NewDelivery, fault
 from onechat_agent.errors import BackingNotAllowed, BadDay, DeliveryInvalid, TooManyDeliveries
 from onechat_agent.events import Events
+from onechat_agent.image_servicer import ImageServicer
 from onechat_agent.later_servicer import LaterServicer
 from onechat_agent.queue import Queue
 from onechat_agent.usage_book import UsageBook
@@ -49,7 +51,7 @@ def want_allowed(new: NewDelivery, caller: str) -> None:
         )
 
 
-class AgentServicer(LaterServicer):
+class AgentServicer(ImageServicer, LaterServicer):
     """The contract of protos/onechat/agent/v1."""
 
     def __init__(
@@ -61,6 +63,7 @@ class AgentServicer(LaterServicer):
         commands: Commands,
         usage: UsageBook,
         store: Store,
+        images: MemoryImages,
     ) -> None:
         self._queue = queue
         self._events = events
@@ -68,6 +71,7 @@ class AgentServicer(LaterServicer):
         self._commands = commands
         self._usage = usage
         self._store = store
+        self._images = images
 
     async def Deliver(self, request: service.DeliverRequest, context: Any) -> service.DeliverResponse:
         if not 0 < len(request.deliveries) <= DELIVERIES_MAX:
@@ -224,4 +228,5 @@ def served(servicer: AgentServicer) -> Served:
         descriptor=service.DESCRIPTOR.services_by_name["AgentService"],
         add=lambda server: agent_service_pb2_grpc.add_AgentServiceServicer_to_server(servicer, server),
         allow=ALLOW,
+        caps={"PutImage": STREAM_S, "GetImage": STREAM_S},
     )

@@ -5,7 +5,7 @@ both do. Transactions: turn_store.py. Calls: calls.py. Reading a turn back: resu
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from onechat_runtime import logs
@@ -22,8 +22,9 @@ from onechat_agent.log_book import LogBook, logged_words
 from onechat_agent.means import Means
 from onechat_agent.model.failures import ModelFailure
 from onechat_agent.model.items import CallItem, Item, OutputItem, ReasoningItem, ReplyItem, UserItem
+from onechat_agent.pictures import WEIGHT, TurnPictures, Worded
 from onechat_agent.prompts import remarks, rendering
-from onechat_agent.resume import read_back
+from onechat_agent.resume import items_again, message_places, read_back
 from onechat_agent.seat import Seat
 from onechat_agent.tools.tool import ToolResult
 from onechat_agent.turn_ends import Ends, fresh_turn
@@ -47,6 +48,7 @@ class TurnAtWork:
         self._store = TurnStore(means, seat)
         self._book = LogBook(means, seat)
         self._ends = Ends(means, seat, self._store, self._book, self._new)
+        self._pictures = TurnPictures(means.pictures, self._message_places)
         self._items: list[Item] = []
         self._step = 0
         self._tainted = False
@@ -103,8 +105,9 @@ class TurnAtWork:
         turn = self._store.at_work()
         try:
             if turn is None:
-                turn = await self._begin()
+                turn, early, whole = await self._begin()
                 await self._book.deliveries(self._new)
+                self._items = await self._opening(turn, early, whole)
             else:
                 self.id = turn.id
                 age = self._means.clock.now() - turn.begin_time
@@ -118,7 +121,8 @@ class TurnAtWork:
             log.warning("turn_failed", agent=self._seat.name, code=failure.code)
             await self._ends.by_failure(failure)
 
-    async def _begin(self) -> Turn:
+    async def _begin(self) -> tuple[Turn, Sequence[Delivery], Sequence[Delivery]]:
+        """(the turn, its deliveries that only the view shows, and those that are shown whole)."""
         early, whole = whole_ones(self._new, self._seat.limits.deliveries_bytes)
         await self._book.deliveries(early)
         view = await self._means.views.whole(self._seat)
@@ -127,16 +131,19 @@ class TurnAtWork:
         await self._store.begin(turn, early, whole)
         log.info("turn_begun", agent=self._seat.name, turn=turn.id, deliveries=len(self._new))
         self._tainted = turn.tainted
-        self._items = self._opening(turn, early, whole)
-        return turn
+        return turn, early, whole
 
-    def _opening(self, turn: Turn, hidden: Sequence[Delivery], shown: Sequence[Delivery]) -> list[Item]:
-        """View, state and the deliveries that the turn's calls begin with."""
+    async def _opening(self, turn: Turn, hidden: Sequence[Delivery], shown: Sequence[Delivery]) -> list[Item]:
+        """View, state and the deliveries that the turn's calls begin with, their pictures with them."""
         items: list[Item] = [UserItem(text=turn.view), UserItem(text=turn.state_block)]
         if hidden:
             items.append(UserItem(text=remarks.early(hidden)))
-        items += _shown(shown)
+        items += await self._pictures.messages(_worded(shown))
         return items
+
+    async def _message_places(self) -> Mapping[str, int]:
+        turn = self._store.at_work()
+        return {} if turn is None else await message_places(self._means, self._seat, turn)
 
     async def _take_up(self, turn: Turn) -> bool:
         """Brings an interrupted turn back to where it was; False when that ended it."""
@@ -158,18 +165,18 @@ class TurnAtWork:
         hidden, shown = self._store.deliveries(turn.id)
         unlogged = [d for d in shown if delivery_key(d.id) not in resumed.delivery_keys]
         # After a roll-over most of these stand in the log before T0; logging them again changes nothing.
-        self._items = self._opening(
+        self._items = await self._opening(
             turn, () if turn.rollovers else hidden, unlogged if turn.rollovers else ()
         )
         if turn.rollovers:
             self._items.append(UserItem(text=rendering.ROLLED_OVER))
-        self._items += resumed.items
+        self._items += await items_again(self._means, self._seat, turn, resumed.entries, self._pictures)
         if resumed.open_calls:
             results = await self._calls(turn).run(resumed.open_calls, tainted=self._tainted)
-            self._take_results(resumed.open_calls, results)
+            await self._take_results(resumed.open_calls, results)
         await self._book.deliveries(unlogged)
         if not turn.rollovers:
-            self._items += _shown(unlogged)
+            self._items += await self._pictures.messages(_worded(unlogged))
         return True
 
     # ------------------------------------------------------------ steps
@@ -198,16 +205,18 @@ class TurnAtWork:
             self._store.unwritten.bodies += [
                 calls.ended(call, result) for call, result in zip(step_calls, results, strict=True)
             ]
-            self._take_results(step_calls, results)
+            await self._take_results(step_calls, results)
             await self._join(turn)
 
-    def _take_results(self, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
+    async def _take_results(self, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
         """Adds a step's results to what the model sees next. Raises EndedByLimit when it goes in circles."""
         circling = False
         for call, result in zip(calls, results, strict=True):
             repeat = self._circles.after(call.name, call.arguments, result.text, malformed=result.malformed)
-            text = f"{result.text}\n{rendering.REPEATED}" if repeat is Repeat.TELL else result.text
-            self._items.append(OutputItem(call_id=call.call_id, text=text))
+            pictures, lines = await self._pictures.of_result(result.images)
+            lines += [rendering.REPEATED] if repeat is Repeat.TELL else []
+            text = "\n".join([result.text, *lines])
+            self._items.append(OutputItem(call_id=call.call_id, text=text, pictures=pictures))
             circling = circling or repeat is Repeat.END
             if result.taints and not self._tainted:
                 self._tainted = self._store.unwritten.taint = True
@@ -223,7 +232,7 @@ class TurnAtWork:
             self._tainted = self._store.unwritten.taint = True
         await self._store.join(turn.id, came)
         await self._book.deliveries(came)
-        self._items += _shown(came)
+        self._items += await self._pictures.messages(_worded(came))
 
     def _calls(self, turn: Turn) -> Calls:
         return Calls(self._means, self._seat, turn.id, backed=turn.backed)
@@ -249,6 +258,8 @@ class TurnAtWork:
                     total += len(text.encode("utf-8", "replace"))
                 case ReasoningItem():
                     pass  # never logged, and dropped by a roll-over anyway
+            if isinstance(item, UserItem | OutputItem):
+                total += WEIGHT * len(item.pictures)
         return total
 
     async def _roll_over(self, turn: Turn) -> Turn:
@@ -266,10 +277,14 @@ class TurnAtWork:
         )
         rolled = self._store.at_work()
         assert rolled is not None
-        self._items = [*self._opening(rolled, (), kept), UserItem(text=rendering.ROLLED_OVER)]
+        self._pictures.rolled_over()
+        self._items = [*await self._opening(rolled, (), kept), UserItem(text=rendering.ROLLED_OVER)]
         log.info("turn_rolled_over", agent=self._seat.name, turn=turn.id, steps=self._step)
         return rolled
 
 
-def _shown(deliveries: Sequence[Delivery]) -> list[Item]:
-    return [UserItem(text=rendering.message_text(d.kind, logged_words(d))) for d in deliveries]
+def _worded(deliveries: Sequence[Delivery]) -> list[Worded]:
+    return [
+        Worded(key=delivery_key(d.id), text=rendering.message_text(d.kind, logged_words(d)), images=d.images)
+        for d in deliveries
+    ]

@@ -23,6 +23,7 @@ from onechat.memory.v1 import (
 from onechat_runtime.errors import RemoteError, StartRefused
 
 from onechat_agent import sentences
+from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, NewMessage, View, Zoomed
 
 READ_S: Final = 5.0
@@ -82,6 +83,7 @@ class MemoryClient:
         """`zone`: the IANA zone that appended messages carry."""
         self._stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self._zone = zone
+        self.images = MemoryImages(self._stub)
 
     async def create_log(self, log: AgentId, label: str, *, flat: bool = False) -> None:
         """Makes a live log with a tree, or a `flat` one; one that is there stays, also with an earlier label.

@@ -31,3 +31,29 @@ def message_text(kind: Kind, text: str) -> str:
 def view_text(lines: Iterable[str]) -> str:
     """Lines `first+count|text`, oldest first, as a view."""
     return "\n".join(["<chat>", *lines, "</chat>"])
+
+
+NOT_A_PICTURE: Final = "no stored picture has such a name"
+NOT_STORED: Final = "it is not stored, or its file is damaged"
+NOT_GIVEN: Final = "the memory service could not give it"
+
+
+def not_shown(image: str, why: str) -> str:
+    """The line on a picture that cannot be shown; `why` is a clause."""
+    return f"({image} cannot be shown: {why}.)"
+
+
+def shown_elsewhere(image: str) -> str:
+    """The line on a picture that comes a second time."""
+    return f"({image} stands with another message of this turn.)"
+
+
+def beyond_the_newest(image: str, message: int | None) -> str:
+    """The line on a new picture that is one too many for its turn; `message` is its message's number."""
+    how = "Zoom its message with n 1" if message is None else f"Zoom with id {message} and n 1"
+    return f"({image} is not shown, since a turn shows its 8 newest pictures at once. {how} to see it.)"
+
+
+def too_many(image: str) -> str:
+    """The line on a picture for which a call has no room."""
+    return f"({image} is not shown: there are too many pictures in this turn. Zoom it in a later one.)"
