@@ -90,9 +90,9 @@ class MemoryClient:
 
         Raises StartRefused where the log of that id is no such log: no waiting makes it one.
         """
+        shape = log_pb2.LOG_SHAPE_FLAT if flat else log_pb2.LOG_SHAPE_TREE
         request = memory_service_pb2.CreateLogRequest(
             log_id=log, label=label, shape=shape, state=log_pb2.LOG_STATE_LIVE
-        shape = log_pb2.LOG_SHAPE_FLAT if flat else log_pb2.LOG_SHAPE_TREE
         )
         try:
             await self._stub.CreateLog(request, timeout=WRITE_S)
