@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import UNBUILT, Kind
 from onechat_agent.prompts.prose import prose
 from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.system import Head
+from onechat_agent.tools.toolbox import TOOLS_OF
 
 FILE = Path("/data/agents/One/instructions.md")
 TOOLS = ("zoom", "date", "shell", "read", "write", "edit")
@@ -91,6 +93,53 @@ def test_each_kind_of_message_is_explained(kind):
 def test_nothing_is_said_of_what_the_agent_does_not_have(absent):
     """A model that reads of a tool tries to call it."""
     assert f" {absent}" not in the_root().lower()
+
+
+ALL_TOOLS = TOOLS_OF[Role.ROOT]
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "the state block lists them with their areas",
+        "`agent_create` makes a new one",
+        "`tell` speaks to a child",
+        "`[House]`",
+        "who wrote it, when, and in which words",
+        "propose it to the user",
+        "on the user's yes alone",
+        "only when the user has agreed to it",
+        "show or send one only when the user wishes it",
+        "an `[image FILE]` line in `tell`",
+        "`zoom` with the name of a child or a subagent",
+        "when the user asks for subagents, and only then",
+        "report by a message that begins with their name, such as `[One-1]`",
+        "never wait for one and never poll it",
+        "say what is still being worked on",
+        "by zooming its message with n 1",
+        "becomes a proposal",
+        "and go on with the rest",
+    ],
+)
+def test_what_only_the_root_with_all_its_tools_must_know_is_said(fact):
+    assert fact.lower() in the_root(tools=ALL_TOOLS).lower()
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("agent_create", "your children"),
+        ("spawn", "subagent"),
+        ("route", "routed"),
+        ("whatsapp_send", "whatsapp"),
+        ("image_show", "show or send one"),
+    ],
+)
+def test_what_a_tool_that_is_not_at_hand_would_do_is_not_said(tool, said):
+    assert said in the_root(tools=ALL_TOOLS).lower()
+    without = tuple(name for name in ALL_TOOLS if name != tool)
+
+    assert said not in the_root(tools=without).lower()
 
 
 def test_an_agent_with_schedules_knows_that_they_begin_turns():

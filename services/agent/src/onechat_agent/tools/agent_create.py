@@ -35,8 +35,8 @@ class AgentCreateTool:
         "wants one.",
         name=text("One word for the area, 2 to 32 letters from A to Z, a capital first, such as House."),
         responsibility=text(
-            f"What it is responsible for, in a sentence or two of at most {AREA_MAX} characters. It sees this in "
-            "every call, and so do you."
+            f"What it is responsible for, in a sentence or two of at most {AREA_MAX} characters. It sees this "
+            "in every call, and so do you."
         ),
     )
 
@@ -55,8 +55,8 @@ class AgentCreateTool:
         if made.ready:
             return ToolResult(text=f"{made.name} is there. It knows only its responsibility so far.")
         return ToolResult(
-            text=f"{made.name} is made, and begins once its memory and its folder can be made too, which they "
-            "cannot so far. What you tell it is kept until then."
+            text=f"{made.name} is made, and begins once its memory and its folder can be made too, which is "
+            "not possible so far. What you tell it is kept until then."
         )
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
