@@ -28,19 +28,23 @@ from onechat_agent.departures import SET_ASIDE, Departures, SetAside
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
+from onechat_agent.kin import Kin
 from onechat_agent.lives import Lives, Made
 from onechat_agent.loop import AgentLoop
 from onechat_agent.means import Means
 from onechat_agent.patience import Patience
 from onechat_agent.pictures import PictureSource
 from onechat_agent.queue import Queue
+from onechat_agent.routes import Routes
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
 from onechat_agent.subagents import Subagents
 from onechat_agent.telling import Telling
 from onechat_agent.tools.agent_create import AgentCreateTool
+from onechat_agent.tools.routes import RoutesTool, RouteTool, UnrouteTool
 from onechat_agent.tools.spawn import SpawnTool
+from onechat_agent.tools.tell import TellTool
 from onechat_agent.tools.tool import Tool
 from onechat_agent.usage_book import UsageBook
 from onechat_agent.views import Views
@@ -85,8 +89,19 @@ async def assemble(
 
     outbox = Outbox(store, clock, rng, {SET_ASIDE: SetAside(memory).send}, board=board)
 
+    queue = Queue(store, clock, events, root.id)
+    routes = Routes(store, clock)
+
     def tools(role: Role) -> Sequence[Tool]:
-        return [AgentCreateTool(children), SpawnTool(subagents), *far_tools]
+        return [
+            AgentCreateTool(children),
+            SpawnTool(subagents),
+            TellTool(store, clock, queue, Kin(store), memory.images),
+            RouteTool(routes),
+            UnrouteTool(routes),
+            RoutesTool(routes),
+            *far_tools,
+        ]
 
     seating = Seating(
         settings=settings,
@@ -136,7 +151,6 @@ async def assemble(
         patience=patience,
         clock=clock,
     )
-    queue = Queue(store, clock, events, root.id)
     means = Means(
         store=store,
         memory=memory,

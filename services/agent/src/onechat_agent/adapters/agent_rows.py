@@ -161,6 +161,27 @@ def route(db: apsw.Connection, source: str) -> AgentId | None:
     return None if row is None else AgentId(row[0])
 
 
+def set_route(db: apsw.Connection, source: str, agent: AgentId, now: datetime) -> None:
+    """What comes from `source` is `agent`'s from now on."""
+    db.execute(
+        "INSERT INTO routes (source, agent_id, create_time) VALUES (?, ?, ?) ON CONFLICT (source)"
+        " DO UPDATE SET agent_id = excluded.agent_id, create_time = excluded.create_time"
+        " WHERE agent_id <> excluded.agent_id",
+        (source, agent, micros(now)),
+    )
+
+
+def remove_route(db: apsw.Connection, source: str) -> None:
+    """What comes from `source` is the root's from now on."""
+    db.execute("DELETE FROM routes WHERE source = ?", (source,))
+
+
+def all_routes(db: apsw.Connection) -> list[tuple[str, str]]:
+    """Every route, by source: (source, the agent's name)."""
+    rows = db.execute("SELECT source, name FROM routes JOIN agents USING (agent_id) ORDER BY source")
+    return [(row[0], row[1]) for row in rows]
+
+
 def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, AgentId, str]]:
     """A page of routes by source: (source, agent's id, agent's name)."""
     rows = db.execute(

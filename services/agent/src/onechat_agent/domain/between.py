@@ -4,14 +4,10 @@ Their keys are made from their place, so that a restart sends nothing twice: a t
 report's its turn's. Who gets a report is settled by whose the agent is. How they are queued: queue.py.
 """
 
-import re
-from typing import Final
-
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import IMAGES_MAX, NewDelivery, TurnId
+from onechat_agent.domain.images import image_name
 from onechat_agent.domain.keys import report_key
-
-_PICTURE: Final = re.compile(r"\[image ([0-9a-f]{16}\.[a-z0-9]{1,8})\]", re.ASCII)
 
 
 def report(turn: TurnId, *, sender: AgentId, name: str, to: AgentId, text: str, hops: int) -> NewDelivery:
@@ -59,6 +55,7 @@ def told(
 
 def pictures(text: str) -> tuple[str, ...]:
     """The stored names on the `[image FILE]` lines of `text`, each once, in order; of very many the last."""
-    found = (_PICTURE.fullmatch(line.strip()) for line in text.splitlines())
-    names = dict.fromkeys(match[1] for match in found if match)
+    lines = (line.strip() for line in text.splitlines())
+    named = (line[7:-1] for line in lines if line.startswith("[image ") and line.endswith("]"))
+    names = dict.fromkeys(name for name in named if image_name(name))
     return tuple(names)[-IMAGES_MAX:]
