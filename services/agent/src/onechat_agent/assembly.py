@@ -34,6 +34,8 @@ from onechat_agent.loop import AgentLoop
 from onechat_agent.means import Means
 from onechat_agent.patience import Patience
 from onechat_agent.pictures import PictureSource
+from onechat_agent.proposal_runs import ProposalRuns
+from onechat_agent.proposals import Proposals
 from onechat_agent.queue import Queue
 from onechat_agent.routes import Routes
 from onechat_agent.seat import Seat
@@ -89,7 +91,6 @@ async def assemble(
 
     outbox = Outbox(store, clock, rng, {SET_ASIDE: SetAside(memory).send}, board=board)
 
-    queue = Queue(store, clock, events, root.id)
     routes = Routes(store, clock)
 
     def tools(role: Role) -> Sequence[Tool]:
@@ -103,8 +104,12 @@ async def assemble(
             *far_tools,
         ]
 
+    queue = Queue(store, clock, events, root.id)
+    proposals = Proposals(store, clock, events, queue)
+    runs = ProposalRuns(proposals, clock, agents.seats, root.id)
     seating = Seating(
         settings=settings,
+        proposals=proposals,
         store=store,
         model=model,
         memory=memory,
@@ -173,12 +178,11 @@ async def assemble(
         queue=queue,
         events=events,
         agents=agents,
-        commands=Commands(agents, usage, events),
+        commands=Commands(agents, usage, events, proposals, ZoneInfo(zone)),
         usage=usage,
+        proposals=proposals,
         store=store,
         images=memory.images,
     )
-    background = (compactor.run, events.forget_old, outbox.run, agents.run)
-    return AgentService(
-        served=served(servicer), background=background, root=root_seat, children=tuple(names)
-    )
+    background = (compactor.run, events.forget_old, outbox.run, agents.run, runs.run)
+    return AgentService(served=served(servicer), background=background, root=root_seat, children=tuple(names))

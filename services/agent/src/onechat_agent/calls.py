@@ -111,5 +111,11 @@ class Calls:
             tool=call.name,
             summary=self._seat.toolbox.summary(call.name, call.arguments),
             ended=True,
-            outcome="failed" if result.failed else "done",
+            outcome=_outcome(result),
         )
+
+
+def _outcome(result: ToolResult) -> str:
+    if result.proposal is not None:
+        return f"needs your yes: proposal {result.proposal}"
+    return "failed" if result.failed else "done"

@@ -1,29 +1,31 @@
-"""Command lines of clients: /help, /stop, /usage, /agents.
+"""Command lines of clients: /help, /stop, /yes, /no, /proposals, /usage, /agents.
 
 Neither a line nor its answer is logged or shown to a model.
 """
 
 import re
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
+from onechat_agent import proposal_words, sentences
 from onechat_agent.agents import Agents
 from onechat_agent.domain.events import CommandGiven
 from onechat_agent.domain.usage import summary
-from onechat_agent.errors import AgentUnknown, NotACommand
+from onechat_agent.errors import AgentUnknown, NotACommand, ProposalUnknown
 from onechat_agent.events import Events
+from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.usage_book import UsageBook
 
 HELP = """\
 /stop [NAME | all]  end the turn at work
+/yes N, /no N       let proposal N run, or refuse it
+/proposals [N]      what awaits your yes; all of proposal N
 /usage              model calls, tokens and cost of the last seven days
 /agents             who is there and what each does now
 /help               this list"""
-_LATER = {
-    "whatsapp": "WhatsApp cannot be linked in this version.",
-    "yes": "There are no proposals in this version.",
-    "no": "There are no proposals in this version.",
-}
+_LATER = {"whatsapp": "WhatsApp cannot be linked in this version."}
 _USAGE_DAYS = 7
+_PROPOSALS = 20  # shown at once
 _COMMAND = re.compile(
     r"/([a-zA-Z_]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL
 )  # a path such as /etc/hosts is a message
@@ -32,16 +34,22 @@ _COMMAND = re.compile(
 class Commands:
     """Runs them."""
 
-    def __init__(self, agents: Agents, usage: UsageBook, events: Events) -> None:
+    def __init__(
+        self, agents: Agents, usage: UsageBook, events: Events, proposals: Proposals, zone: ZoneInfo
+    ) -> None:
+        """`zone` is the user's."""
         self._agents = agents
         self._usage = usage
         self._events = events
+        self._proposals = proposals
+        self._zone = zone
 
     async def run(self, line: str, time: datetime | None, request_id: str) -> str:
         """The answer to `line`, given at `time` (None: now); also shown to the clients that are there.
 
-        A /stop that comes twice under one `request_id` stops once. Raises NotACommand for a line that is a
-        message, KeyReused. One that looks like a mistyped command gets the help.
+        A /stop that comes twice under one `request_id` stops once, and a proposal is answered once. Raises
+        NotACommand for a line that is a message, KeyReused. One that looks like a mistyped command gets the
+        help.
         """
         answer = await self._answer(line.strip(), time, request_id)
         self._events.pass_by(CommandGiven(line=line.strip(), answer=answer))
@@ -57,6 +65,10 @@ class Commands:
                 return HELP
             case "stop":
                 return await self._stop(line, argument, time, request_id)
+            case "yes" | "no":
+                return await self._answer_proposal(name, argument, request_id)
+            case "proposals":
+                return self._proposals_shown(argument)
             case "usage":
                 return summary(self._usage.last_days(_USAGE_DAYS))
             case "agents":
@@ -65,6 +77,36 @@ class Commands:
                 return _LATER[name]
             case _:
                 return f"There is no command /{name}.\n{HELP}"
+
+    async def _answer_proposal(self, word: str, argument: str, request_id: str) -> str:
+        number, yes = _number(argument), word == "yes"
+        if number is None:
+            return sentences.PROPOSAL_WHICH.format(word=word)
+        try:
+            body = body_of(number, yes=yes)
+            proposal = await self._proposals.answer(number, yes=yes, request_id=request_id, body=body)
+        except ProposalUnknown:
+            return sentences.PROPOSAL_UNKNOWN.format(number=number)
+        return proposal_words.standing(proposal, self._zone)
+
+    def _proposals_shown(self, argument: str) -> str:
+        """What is open, or all of one, which its own text may have shortened."""
+        if argument:
+            number = _number(argument)
+            if number is None:
+                return sentences.PROPOSAL_WHICH.format(word="proposals")
+            try:
+                return proposal_words.whole(self._proposals.find(number), self._zone)
+            except ProposalUnknown:
+                return sentences.PROPOSAL_UNKNOWN.format(number=number)
+        found = self._proposals.open(_PROPOSALS + 1)
+        shown = [
+            f"{proposal.text}\n{proposal_words.standing(proposal, self._zone)}"
+            for proposal in found[:_PROPOSALS]
+        ]
+        if len(found) > _PROPOSALS:
+            shown.append(sentences.PROPOSALS_MORE)
+        return "\n\n".join(shown) or sentences.PROPOSALS_NONE
 
     async def _stop(self, line: str, argument: str, time: datetime | None, request_id: str) -> str:
         try:
@@ -78,3 +120,9 @@ class Commands:
         except AgentUnknown:
             return f"There is no agent {argument}. /agents lists them."
         return f"Stopped: {', '.join(stopped)}." if stopped else "Nothing is at work."
+
+
+def _number(argument: str) -> int | None:
+    """The number of a proposal, as people write it; None for what is none."""
+    digits = argument.removeprefix("#")
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None

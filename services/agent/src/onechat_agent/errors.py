@@ -50,3 +50,9 @@ class ImageUnknown(ServiceError):
     """There is no image of this name. A name is as PutImage gave it, such as 0123456789abcdef.png."""
 
     code, reason = grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN"
+
+
+class ProposalUnknown(ServiceError):
+    """There is no proposal of that number."""
+
+    code, reason = grpc.StatusCode.NOT_FOUND, "PROPOSAL_UNKNOWN"

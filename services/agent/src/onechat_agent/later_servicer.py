@@ -13,11 +13,6 @@ _LATER: Final = "comes with a later version of onechat. Nothing was changed."
 class LaterServicer(agent_service_pb2_grpc.AgentServiceServicer):
     """Answers them with UNIMPLEMENTED and a sentence."""
 
-    async def AnswerProposal(
-        self, request: service.AnswerProposalRequest, context: Any
-    ) -> service.AnswerProposalResponse:
-        raise NotServedYet(f"Proposals {_LATER}")
-
     async def CreateGroupAgent(
         self, request: service.CreateGroupAgentRequest, context: Any
     ) -> service.CreateGroupAgentResponse:

@@ -34,8 +34,16 @@ class Toolbox(Protocol):
         """What a call does, one line for people."""
         ...
 
-    def resumption(self, name: str) -> Resumption:
-        """What happens to a call of `name` that a restart has interrupted."""
+    def resumption(self, name: str, context: CallContext | None = None) -> Resumption:
+        """What happens to a call of `name` that a restart has interrupted; `context`: the call's."""
+        ...
+
+    async def run_approved(self, name: str, raw_arguments: str, context: CallContext) -> ToolResult:
+        """Runs a call that the user has said yes to; raises nothing but CancelledError."""
+        ...
+
+    async def target(self, name: str, raw_arguments: str, workdir: Path) -> str:
+        """The file, without links, that such a write or edit would change now; "" for anything else."""
         ...
 
 

@@ -78,6 +78,42 @@ CHILD_GONE: Final = (
 )
 TAKEN_AWAY: Final = "{name} was taken away."
 
+# Proposals: proposal_words.py, proposals.py and commands.py say when each is used.
+PROPOSED: Final = "{agent} asks to run {tool}{where}:"
+PROPOSED_IN: Final = " in {workdir}"
+PROPOSED_ON: Final = " on {target}"
+PROPOSED_RULES: Final = "It changes what an agent is told or allowed."
+PROPOSED_NOTHING: Final = "(without arguments)"
+PROPOSED_LONG: Final = "{name} ({lines} lines, {characters} characters):"
+PROPOSED_ONE_LINE: Final = "{name} (1 line, {characters} characters):"
+PROPOSED_LEFT_OUT: Final = "… {left_out} characters are not shown here …"
+PROPOSED_WHY: Final = "You are asked because {why}."
+PROPOSED_CUT: Final = "Not all of it is shown. /proposals {number} shows the whole."
+PROPOSAL_OPEN: Final = (
+    "Proposal {number} awaits your yes until {until}: /yes {number} runs it, /no {number} refuses it."
+)
+PROPOSAL_STATES: Final = {
+    "approved": "Proposal {number} of {agent} ({tool}) has your yes and is being run.",
+    "done": "Proposal {number} of {agent} ({tool}) was run with your yes.",
+    "failed": "Proposal {number} of {agent} ({tool}) had your yes and failed.",
+    "unknown": (
+        "Proposal {number} of {agent} ({tool}) had your yes and was interrupted: "
+        "it is not known whether it ran."
+    ),
+    "refused": "Proposal {number} of {agent} ({tool}) was refused. It does not run.",
+    "expired": "Proposal {number} of {agent} ({tool}) has expired. It does not run.",
+}
+PROPOSAL_UNKNOWN: Final = "There is no proposal {number}. /proposals lists what awaits your yes."
+PROPOSAL_WHICH: Final = "Say which one: /{word} and its number, such as /{word} 3. /proposals lists them."
+PROPOSALS_NONE: Final = "Nothing awaits your yes."
+PROPOSALS_MORE: Final = "There are more: answer some of these first."
+PROPOSAL_ELSEWHERE: Final = (
+    "The path leads to another file by now than the one that was shown: nothing was done."
+)
+PROPOSAL_AGENT_GONE: Final = "The agent that asked is not there any more."
+PROPOSAL_STOPPED: Final = "The user has stopped it."
+PROPOSAL_INTERRUPTED: Final = "onechat ended while it ran."
+
 # The start and the status: wiring.py and adapters/memory.py say when each is used.
 DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."
 DEMO_REFUSED: Final = (

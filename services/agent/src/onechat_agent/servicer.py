@@ -22,6 +22,7 @@ from onechat_agent.errors import BackingNotAllowed, BadDay, DeliveryInvalid, Too
 from onechat_agent.events import Events
 from onechat_agent.image_servicer import ImageServicer
 from onechat_agent.later_servicer import LaterServicer
+from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.queue import Queue
 from onechat_agent.usage_book import UsageBook
 
@@ -62,6 +63,7 @@ class AgentServicer(ImageServicer, LaterServicer):
         agents: Agents,
         commands: Commands,
         usage: UsageBook,
+        proposals: Proposals,
         store: Store,
         images: MemoryImages,
     ) -> None:
@@ -70,6 +72,7 @@ class AgentServicer(ImageServicer, LaterServicer):
         self._agents = agents
         self._commands = commands
         self._usage = usage
+        self._proposals = proposals
         self._store = store
         self._images = images
 
@@ -173,8 +176,24 @@ class AgentServicer(ImageServicer, LaterServicer):
     async def ListProposals(
         self, request: service.ListProposalsRequest, context: Any
     ) -> service.ListProposalsResponse:
-        pages.size(request.page_size, usual=100, most=1_000)
-        return service.ListProposalsResponse()  # nothing proposes yet: consent refuses instead
+        size = pages.size(request.page_size, usual=100, most=1_000)
+        state, before = protos.proposal_state(request.state), pages.number(request.page_token)
+        found = self._proposals.page(state=state, before=before, limit=size)
+        return service.ListProposalsResponse(
+            proposals=[protos.proposal(one) for one in found],
+            next_page_token=str(found[-1].number) if len(found) == size else "",
+        )
+
+    async def AnswerProposal(
+        self, request: service.AnswerProposalRequest, context: Any
+    ) -> service.AnswerProposalResponse:
+        answered = await self._proposals.answer(
+            request.number,
+            yes=request.yes,
+            request_id=request.request_id,
+            body=body_of(request.number, yes=request.yes),
+        )
+        return service.AnswerProposalResponse(proposal=protos.proposal(answered))
 
     async def GetAgent(self, request: service.GetAgentRequest, context: Any) -> service.GetAgentResponse:
         found = self._agents.find(request.agent)

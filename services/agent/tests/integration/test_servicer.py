@@ -210,7 +210,7 @@ CANNOT_BE_ANSWERED: Any = [
     ("GetUsage", agent_service_pb2.GetUsageRequest(until_day="2026-W01-1"), "BAD_DAY"),
     ("StopTurn", agent_service_pb2.StopTurnRequest(agent="Nobody"), "AGENT_UNKNOWN"),
     ("GetAgent", agent_service_pb2.GetAgentRequest(agent="Nobody"), "AGENT_UNKNOWN"),
-    ("AnswerProposal", agent_service_pb2.AnswerProposalRequest(number=1), "NOT_SERVED_YET"),
+    ("AnswerProposal", agent_service_pb2.AnswerProposalRequest(number=1), "PROPOSAL_UNKNOWN"),
     ("CreateGroupAgent", agent_service_pb2.CreateGroupAgentRequest(), "NOT_SERVED_YET"),
     ("JudgeAddressed", addressed_pb2.JudgeAddressedRequest(), "NOT_SERVED_YET"),
     ("ResetAgentLog", kept_log_pb2.ResetAgentLogRequest(), "NOT_SERVED_YET"),

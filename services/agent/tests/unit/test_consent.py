@@ -58,14 +58,15 @@ def test_a_change_of_an_agents_own_files_is_as_grave_as_a_send(tool):
         decision = decided(tool, turn, outside=["write", "edit"], touches_protected=True)
 
         assert isinstance(decision, Proposes)
-        assert "instructions.md or agent.toml" in decision.sentence
+        assert "instructions.md or agent.toml" in decision.sentence(7)
 
 
 def test_an_agent_may_be_allowed_more_for_its_unbacked_turns_and_the_refusal_says_how():
     decision = decided("shell", UNBACKED)
 
     assert isinstance(decision, Proposes)
-    assert '"shell" to `outside` in agent.toml' in decision.sentence
+    assert '"shell" to `outside` in agent.toml' in decision.sentence(7)
+    assert "proposal 7" in decision.sentence(7)
     assert decided("shell", UNBACKED, outside=["shell"]) == Runs()
     assert isinstance(decided("write", UNBACKED, outside=["shell"]), Proposes)
 
@@ -75,7 +76,7 @@ def test_outside_never_allows_a_send_or_what_is_as_grave(tool):
     decision = decided(tool, UNBACKED, outside=GRAVE)
 
     assert isinstance(decision, Proposes)
-    assert "outside`" not in decision.sentence
+    assert "outside`" not in decision.sentence(7)
 
 
 def test_confirm_always_asks_before_every_send_and_nothing_else():

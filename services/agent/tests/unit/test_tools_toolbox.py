@@ -13,6 +13,21 @@ from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 from onechat_agent.tools.toolbox import TOOLS_OF, Toolbox
 
 
+class Kept:
+    """Proposals in a list: a call proposes once."""
+
+    def __init__(self):
+        self.held = []
+
+    def of_call(self, call_key):
+        keys = [held.call_key for held in self.held]
+        return keys.index(call_key) + 1 if call_key in keys else None
+
+    async def propose(self, held):
+        self.held.append(held)
+        return len(self.held)
+
+
 class Recorder:
     """A tool that gives what it is told to and remembers what it was given."""
 
@@ -48,10 +63,12 @@ def context(tmp_path):
     )
 
 
-def toolbox(*tools, role=Role.ROOT, outside=()):
+def toolbox(*tools, role=Role.ROOT, outside=(), proposals=None, agents=None, confirm=Confirm.OUTSIDE):
     given = {tool.name: tool for tool in tools}
     at_hand = [given.get(name) or Recorder(name) for name in TOOLS_OF[Role.ROOT]]
-    return Toolbox(role, at_hand, confirm=Confirm.OUTSIDE, outside=outside)
+    return Toolbox(
+        role, at_hand, confirm=confirm, outside=outside, proposals=proposals or Kept(), agents=agents
+    )
 
 
 def test_each_role_has_its_tools_in_a_fixed_order():
@@ -141,13 +158,96 @@ async def test_what_needs_the_users_yes_does_not_run(context, name):
     tool = Recorder(name)
     unbacked = replace(context, backed=False)
 
-    refused = await toolbox(tool).run(name, '{"path": "a"}', unbacked)
+    kept = Kept()
+    held = await toolbox(tool, proposals=kept).run(name, '{"path": "a"}', unbacked)
     allowed = await toolbox(tool, outside=[name]).run(name, '{"path": "a"}', unbacked)
 
-    assert "in agent.toml" in refused.text
-    assert not refused.malformed
+    assert "proposal 1" in held.text
+    assert "in agent.toml" in held.text
+    assert held.proposal == 1
+    assert not held.malformed
+    assert [(one.tool, one.arguments, one.call_key) for one in kept.held] == [
+        (name, '{"path": "a"}', unbacked.call_key)
+    ]
     assert allowed.text == "done"
     assert len(tool.ran) == 1
+
+
+async def test_a_proposal_holds_what_would_run_and_where(context, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    kept = Kept()
+    tools = toolbox(proposals=kept)
+
+    await tools.run("write", '{"path": "old", "path": "link/\\ud83c a"}', replace(context, backed=False))
+
+    (held,) = kept.held
+    assert held.arguments == '{"path": "link/\ufffd a"}'
+    assert held.workdir == str(tmp_path)
+    assert held.target == str(tmp_path / "real" / "\ufffd a")
+    assert await tools.target("write", held.arguments, tmp_path) == held.target
+
+
+async def test_a_call_that_was_held_back_stays_so_whatever_the_settings_say_later(context):
+    """The user may say yes to it: run as well, it would be done twice."""
+    kept, tool = Kept(), Recorder("whatsapp_send", resumption=Resumption.SAME_KEY)
+    always = toolbox(tool, proposals=kept, confirm=Confirm.ALWAYS)
+
+    first = await always.run("whatsapp_send", '{"path": "a"}', context)
+    again = await toolbox(tool, proposals=kept).run("whatsapp_send", '{"path": "a"}', context)
+
+    assert first.proposal == again.proposal == 1
+    assert len(kept.held) == 1
+    assert tool.ran == []
+
+
+async def test_nothing_runs_whose_proposal_cannot_be_kept(context):
+    class Broken(Kept):
+        async def propose(self, held):
+            raise RuntimeError
+
+    tool = Recorder("shell")
+
+    result = await toolbox(tool, proposals=Broken()).run(
+        "shell", '{"path": "a"}', replace(context, backed=False)
+    )
+
+    assert result.text == "shell failed by a fault of its own: nothing was done."
+    assert tool.ran == []
+
+
+async def test_what_the_user_said_yes_to_runs_without_being_asked_again(context):
+    tool = Recorder("shell")
+    tools = toolbox(tool, confirm=Confirm.ALWAYS)
+
+    done = await tools.run_approved("shell", '{"path": "a"}', context)
+    unknown = await tools.run_approved("fly", "{}", context)
+    unfit = await tools.run_approved("shell", "{}", context)
+
+    assert done.text == "done"
+    assert tool.ran == [{"path": "a"}]
+    assert unknown.failed
+    assert unknown.outcome_known
+    assert unfit.failed
+
+
+async def test_the_files_of_every_agent_are_grave_and_a_folder_that_would_be_an_agent(context, tmp_path):
+    """A turn with outside text in it must not write another agent's instructions, nor make a new agent."""
+    agents = tmp_path / "agents"
+    for name in ("One", "House"):
+        (agents / name).mkdir(parents=True)
+    (agents / "House" / "agent.toml").write_text("id = 1")
+    (tmp_path / "hard").hardlink_to(agents / "House" / "agent.toml")
+    tools = toolbox(Recorder("write"), agents=agents)
+    tainted = replace(context, tainted=True)
+    grave = ["House/instructions.md", "House/agent.toml", "New/agent.toml", "New/INSTRUCTIONS.md", "../hard"]
+
+    for path in grave:
+        result = await tools.run("write", f'{{"path": "agents/{path}"}}', replace(tainted, call_key=path))
+        assert result.proposal is not None, path
+    for path in ("agents/House/notes.md", "instructions.md", "agents/House/deeper/agent.toml"):
+        result = await tools.run("write", f'{{"path": "{path}"}}', replace(tainted, call_key=path))
+        assert result.text == "done", path
 
 
 async def test_an_agents_own_files_are_known_however_the_path_is_spelled(context, tmp_path):
@@ -159,6 +259,7 @@ async def test_an_agents_own_files_are_known_however_the_path_is_spelled(context
     (tmp_path / "folder").symlink_to(folder)
     (tmp_path / "hard").hardlink_to(folder / "agent.toml")
     tool = Recorder("write")
+    kept = Kept()
     tainted = replace(context, tainted=True, protected=(folder / "instructions.md", folder / "agent.toml"))
     spellings = [
         "agents/One/instructions.md",
@@ -170,8 +271,9 @@ async def test_an_agents_own_files_are_known_however_the_path_is_spelled(context
         f"/proc/self/root{folder}/instructions.md",
     ]
 
-    for spelling in spellings:
-        result = await toolbox(tool).run("write", f'{{"path": "{spelling}"}}', tainted)
+    for number, spelling in enumerate(spellings, start=1):
+        call = replace(tainted, call_key=f"t:1:{number}:1")
+        result = await toolbox(tool, proposals=kept).run("write", f'{{"path": "{spelling}"}}', call)
         assert "instructions.md or agent.toml was not run" in result.text, spelling
     other = await toolbox(tool).run("write", '{"path": "agents/One/notes.md"}', tainted)
 
@@ -201,3 +303,16 @@ def test_what_an_interrupted_call_does_after_a_restart():
     assert tools.resumption("zoom") is Resumption.AGAIN
     assert tools.resumption("shell") is Resumption.UNKNOWN
     assert tools.resumption("fly") is Resumption.AGAIN
+
+
+async def test_an_interrupted_call_that_could_only_propose_is_made_again(context):
+    """It cannot have run, and its proposal must not be lost."""
+    kept = Kept()
+    tools = toolbox(proposals=kept, outside=["edit"])
+    unbacked = replace(context, backed=False)
+    await tools.run("shell", '{"path": "a"}', replace(unbacked, call_key="proposed"))
+
+    assert tools.resumption("shell", unbacked) is Resumption.AGAIN
+    assert tools.resumption("edit", unbacked) is Resumption.UNKNOWN
+    assert tools.resumption("shell", context) is Resumption.UNKNOWN
+    assert tools.resumption("shell", replace(context, call_key="proposed")) is Resumption.AGAIN

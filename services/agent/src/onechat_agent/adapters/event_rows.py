@@ -21,12 +21,15 @@ from onechat_agent.domain.events import (
     NewEvent,
     Noticed,
     OutsideCame,
+    PictureShown,
+    ProposalChanged,
     Replied,
     ToolActive,
     TurnChanged,
     TurnPhase,
     UserSaid,
 )
+from onechat_agent.domain.proposal import ProposalState
 
 # The stored word for each body; never change one that was written.
 _FORMS: Mapping[str, type[Body]] = {
@@ -34,8 +37,10 @@ _FORMS: Mapping[str, type[Body]] = {
     "outside_came": OutsideCame,
     "turn_changed": TurnChanged,
     "replied": Replied,
+    "picture_shown": PictureShown,
     "tool_active": ToolActive,
     "noticed": Noticed,
+    "proposal_changed": ProposalChanged,
 }
 _WORDS = {body: word for word, body in _FORMS.items()}
 
@@ -53,7 +58,7 @@ def add(db: apsw.Connection, event: NewEvent) -> int:
             event.turn,
             micros(event.time),
             _WORDS[type(event.body)],
-            json.dumps(dataclasses.asdict(event.body)),
+            json.dumps(dataclasses.asdict(event.body), default=micros),
         ),
     )
     return db.last_insert_rowid()
@@ -111,6 +116,8 @@ def _body(word: str, said: dict[str, Any]) -> Body:
         )
     if "images" in said:
         said["images"] = tuple(said["images"])
+    if "expire_time" in said:
+        said |= {"expire_time": instant(said["expire_time"]), "state": ProposalState(said["state"])}
     if "phase" in said:
         said["phase"] = TurnPhase(said["phase"])
     return _FORMS[word](**said)

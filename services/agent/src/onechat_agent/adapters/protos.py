@@ -17,6 +17,8 @@ from onechat_agent.domain.events import (
     Noticed,
     OutsideCame,
     Passing,
+    PictureShown,
+    ProposalChanged,
     Replied,
     TextCame,
     TextVoid,
@@ -25,6 +27,7 @@ from onechat_agent.domain.events import (
     TurnPhase,
     UserSaid,
 )
+from onechat_agent.domain.proposal import Proposal, ProposalState
 from onechat_agent.domain.roster import AgentSeen
 from onechat_agent.domain.text import clean
 from onechat_agent.domain.usage import Purpose, UsageRecord
@@ -44,6 +47,9 @@ _PHASES: Final = {
     TurnPhase.ENDED: event_pb2.TurnChange.STATE_ENDED,
     TurnPhase.STOPPED: event_pb2.TurnChange.STATE_STOPPED,
     TurnPhase.FAILED: event_pb2.TurnChange.STATE_FAILED,
+}
+_PROPOSAL_STATES: Final = {
+    state: event_pb2.ProposalState.Value(f"PROPOSAL_STATE_{state.name}") for state in ProposalState
 }
 _PURPOSES: Final = {
     Purpose.TURN: usage_pb2.USAGE_PURPOSE_TURN,
@@ -163,6 +169,12 @@ def _set_body(made: event_pb2.Event, kept: Event) -> None:
             )
         case Replied() as reply:
             made.reply.CopyFrom(event_pb2.Reply(text=reply.text, answered=_answered(reply.answered)))
+        case PictureShown() as picture:
+            made.image.CopyFrom(
+                event_pb2.ShownImage(
+                    image=picture.image, caption=picture.caption, answered=_answered(picture.answered)
+                )
+            )
         case ToolActive() as active:
             made.activity.CopyFrom(
                 event_pb2.Activity(
@@ -175,8 +187,34 @@ def _set_body(made: event_pb2.Event, kept: Event) -> None:
             )
         case Noticed() as notice:
             made.notice.CopyFrom(event_pb2.Notice(text=notice.text, answered=_answered(notice.answered)))
+        case ProposalChanged() as change:
+            made.proposal.proposal.CopyFrom(_proposal(change, kept.agent, kept.agent_name))
         case _:
             assert_never(kept.body)
+
+
+def _proposal(of: ProposalChanged | Proposal, agent_id: str, agent_name: str) -> event_pb2.Proposal:
+    return event_pb2.Proposal(
+        number=of.number,
+        agent_id=agent_id,
+        agent=agent_name,
+        tool=of.tool,
+        arguments=of.arguments,
+        text=of.text,
+        state=_PROPOSAL_STATES[of.state],
+        expire_time=timestamp(of.expire_time),
+        outcome=of.outcome,
+    )
+
+
+def proposal(stored: Proposal) -> event_pb2.Proposal:
+    """A stored proposal."""
+    return _proposal(stored, stored.agent, stored.agent_name)
+
+
+def proposal_state(value: event_pb2.ProposalState) -> ProposalState | None:
+    """The state asked for; None when it is unspecified."""
+    return next((state for state, number in _PROPOSAL_STATES.items() if number == value), None)
 
 
 def _answered(deliveries: tuple[Answered, ...]) -> list[event_pb2.Answered]:

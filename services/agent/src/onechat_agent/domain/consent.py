@@ -47,6 +47,9 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "schedule_remove": Weight.GRAVE,
 }
 SENDS: Final = frozenset({"whatsapp_send"})
+UNBACKED: Final = "the user does not stand behind this turn"
+TAINTED: Final = "text from outside has entered this turn"
+EVERY_SEND: Final = "every send is asked for"
 OUTSIDE_MAY: Final = frozenset(name for name, weight in WEIGHTS.items() if weight is Weight.HANDS)
 
 
@@ -59,7 +62,23 @@ class Runs:
 class Proposes:
     """The call needs the user's yes."""
 
-    sentence: str  #: for the model: that it did not run, and why
+    what: str  #: the tool, and what of it is grave
+    why: str  #: a clause that both the model and the user can read
+    could_be_allowed: bool = False  #: agent.toml could let this agent's unbacked turns do it
+
+    def sentence(self, number: int) -> str:
+        """For the model: that it did not run, why, and what to do now that it is proposal `number`."""
+        said = (
+            f"{self.what} was not run: {self.why}, so it needs the user's yes. It is now proposal {number}, "
+            "which the user is shown word for word. Say in your reply what awaits their yes, and go on "
+            "without it. How it went comes as a message."
+        )
+        if self.could_be_allowed:
+            said += (
+                " The user can allow it for turns like this one by adding "
+                f'"{self.what}" to `outside` in agent.toml.'
+            )
+        return said
 
 
 def decide(
@@ -84,32 +103,11 @@ def decide(
         case Weight.HANDS:
             if backed or (tool in OUTSIDE_MAY and tool in outside):
                 return Runs()
-            return Proposes(sentence=_unbacked(tool))
+            return Proposes(what=tool, why=UNBACKED, could_be_allowed=True)
         case Weight.GRAVE:
             if confirm is Confirm.ALWAYS and tool in SENDS:
-                return Proposes(sentence=_grave(tool, "every send needs the user's yes"))
+                return Proposes(what=tool, why=EVERY_SEND)
             if backed and not tainted:
                 return Runs()
             what = f"{tool} on instructions.md or agent.toml" if touches_protected else tool
-            return Proposes(sentence=_grave(what, _why(backed)))
-
-
-def _why(backed: bool) -> str:
-    if backed:
-        return "text from outside has entered this turn, so it needs the user's yes"
-    return "the user does not stand behind this turn, so it needs the user's yes"
-
-
-def _grave(what: str, why: str) -> str:
-    return (
-        f"{what} was not run: {why}. Say in your reply exactly what you would do; "
-        "it runs when the user asks for it in a message of their own."
-    )
-
-
-def _unbacked(tool: str) -> str:
-    return (
-        f"{tool} was not run: {_why(False)}. Say in your reply exactly what you would do; it runs when the "
-        "user asks for it in a message of their own. The user can allow it for turns like this one by adding "
-        f'"{tool}" to `outside` in agent.toml.'
-    )
+            return Proposes(what=what, why=TAINTED if backed else UNBACKED)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import DeliveryId, ReplyTo, TurnId
+from onechat_agent.domain.proposal import ProposalState
 
 USER_AUDIENCE = "user"  #: the user's own clients; a group's audience is its source
 KEPT_DAYS = 90
@@ -73,12 +74,32 @@ class ToolActive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PictureShown:
+    image: str  #: the stored name
+    caption: str
+    answered: tuple[Answered, ...]  #: the turn's deliveries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Noticed:
     text: str
     answered: tuple[Answered, ...] = ()
 
 
-Body = UserSaid | OutsideCame | TurnChanged | Replied | ToolActive | Noticed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalChanged:
+    """A call awaits the user's yes, or has gone on from there; its agent is the event's."""
+
+    number: int
+    tool: str
+    arguments: str  #: exact, as JSON
+    text: str  #: what people are shown
+    state: ProposalState
+    expire_time: datetime
+    outcome: str = ""  #: once it is over
+
+
+Body = UserSaid | OutsideCame | TurnChanged | Replied | PictureShown | ToolActive | Noticed | ProposalChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

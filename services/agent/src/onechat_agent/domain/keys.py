@@ -48,6 +48,11 @@ def report_key(turn: TurnId) -> str:
     return f"r:{turn}"
 
 
+def outcome_key(proposal: int) -> str:
+    """The delivery key of how a proposal went, on its way to the agent that asked; `p:N` is its run's id."""
+    return f"p:{proposal}:r"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """What a message of a turn is."""

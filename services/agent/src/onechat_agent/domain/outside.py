@@ -19,8 +19,12 @@ def marked(text: str, *, source: str, sender: str = "") -> str:
 
     `source` is as deliveries have it, such as `whatsapp:ID`; `sender` is a name that others chose, or "".
     """
-    lines = [f"{MARK}{_harmless(line)}" for line in text.splitlines()] or [MARK]
-    return "\n".join([_heading(source, sender), *lines])
+    return f"{_heading(source, sender)}\n{marked_lines(text)}"
+
+
+def marked_lines(text: str) -> str:
+    """`text` with a mark before every line, for a first line of onechat's own to stand above."""
+    return "\n".join(f"{MARK}{_harmless(line)}" for line in text.splitlines()) or MARK
 
 
 def _heading(source: str, sender: str) -> str:

@@ -40,13 +40,16 @@ CREATE TABLE proposals (
     call_key TEXT NOT NULL UNIQUE,      -- a call that is made again after a restart proposes once
     tool TEXT NOT NULL,
     arguments TEXT NOT NULL,            -- JSON, exactly as they will run
-    text TEXT NOT NULL,                 -- what the user is shown
+    workdir TEXT NOT NULL,              -- where it runs
+    target TEXT NOT NULL,               -- the file that write or edit would change, without links
+    text TEXT NOT NULL,                 -- what people are shown
     state TEXT NOT NULL,                -- open, approved, done, failed, unknown, refused, expired
     outcome TEXT NOT NULL DEFAULT '',
     create_time INTEGER NOT NULL,
     expire_time INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX proposals_at_work ON proposals (state, expire_time) WHERE state IN ('open', 'approved');
+CREATE INDEX proposals_by_turn ON proposals (turn);
+CREATE INDEX proposals_by_state ON proposals (state, expire_time);
 
 ALTER TABLE deliveries ADD COLUMN meant_for TEXT NOT NULL DEFAULT ''; -- whom it was for, if that one is gone
 CREATE INDEX deliveries_by_group ON deliveries (group_key) WHERE group_key <> '';

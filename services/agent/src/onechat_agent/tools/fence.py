@@ -1,15 +1,17 @@
 """What no tool of an agent may read or write: the services' stores and the secret files.
 
 The file tools ask the fence before they touch a path; the shell is kept out by the kernel (landlock.py).
-Which paths need the user's consent is another question: `same_file` answers it for instructions.md and
+Which paths need the user's consent is another question: `is_rule` answers it for instructions.md and
 agent.toml.
 """
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+_RULES = ("agent.toml", "instructions.md")
 _OF_A_PROCESS = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
 
 
@@ -41,6 +43,26 @@ class Fence:
             if at in closed or identity in closed_ids:
                 return True
         return False
+
+
+def is_rule(target: Path, protected: Collection[Path], agents: Path | None) -> bool:
+    """Whether a change of `target` would change what an agent, any of them, is told or allowed.
+
+    `protected`: the caller's own files. `agents`: the folder of all agents' folders, where a new one with an
+    agent.toml would be another agent at the next start.
+    """
+    if any(same_file(target, file) for file in protected):
+        return True
+    if agents is None:
+        return False
+    real = _real(target)
+    if real.name.lower() in _RULES and _identity(real.parent.parent) == _identity(agents) is not None:
+        return True
+    try:
+        files = [folder / name for folder in agents.iterdir() for name in _RULES]
+    except OSError:
+        return False
+    return any(same_file(target, file) for file in files)
 
 
 def same_file(one: Path, other: Path) -> bool:

@@ -45,7 +45,9 @@ class ToolResult:
     logged: str | None = None  #: what the log holds instead, such as `zoomed 40+8`; None: the text
     taints: bool = False  #: whether text from outside may have entered the turn by it
     images: tuple[str, ...] = ()  #: stored names to be shown to the model
-    failed: bool = False  #: for the activity line only
+    failed: bool = False
+    outcome_known: bool = True  #: of a failed one: whether it is known that nothing was done
+    proposal: int | None = None  #: it was not run and awaits the user's yes under this number
     malformed: bool = False  #: the call fitted no tool or no schema and was not run; five in a row end a turn
 
 
