@@ -41,9 +41,11 @@ from onechat_agent.routes import Routes
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
+from onechat_agent.showing import Showing
 from onechat_agent.subagents import Subagents
 from onechat_agent.telling import Telling
 from onechat_agent.tools.agent_create import AgentCreateTool
+from onechat_agent.tools.images import ImageShowTool
 from onechat_agent.tools.routes import RoutesTool, RouteTool, UnrouteTool
 from onechat_agent.tools.spawn import SpawnTool
 from onechat_agent.tools.tell import TellTool
@@ -101,6 +103,7 @@ async def assemble(
             RouteTool(routes),
             UnrouteTool(routes),
             RoutesTool(routes),
+            ImageShowTool(Showing(store, clock, events, memory.images)),
             *far_tools,
         ]
 

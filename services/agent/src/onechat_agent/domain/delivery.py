@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NewType
 
 from onechat_agent.domain.chat import AgentId, Kind
+from onechat_agent.domain.images import image_name
 
 DeliveryId = NewType("DeliveryId", int)  #: never reused
 TurnId = NewType("TurnId", str)  #: random, never reused
@@ -106,6 +107,8 @@ def fault(new: NewDelivery) -> str | None:
     names = (new.to, new.source, new.group, *new.images)
     if max(map(len, names)) > NAME_MAX or not all(new.images) or len(new.images) > IMAGES_MAX:
         return "A delivery's names have at most 200 characters, and it has at most 100 images."
+    if not all(map(image_name, new.images)):
+        return "A delivery's images are named as PutImage named them, such as 0123456789abcdef.png."
     if max(map(len, (new.reply_to.chat, new.reply_to.message, new.reply_to.topic))) > NAME_MAX:
         return "The parts of a delivery's reply_to have at most 200 characters."
     if new.time is not None and not 1970 <= new.time.year < 9999:
