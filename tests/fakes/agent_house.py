@@ -18,6 +18,7 @@ from typing import Any
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2
 from onechat.memory.v1 import message_pb2
 from onechat_agent.__main__ import MIGRATIONS, NAME
+from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
@@ -126,14 +127,22 @@ class House:
             while (await self.memory.stats(self.seat.id)).log.length < messages:
                 await asyncio.sleep(0.01)
 
-    async def log(self) -> list[message_pb2.Message]:
-        """The root's log."""
-        return await self.memory.messages(log=self.seat.id)
+    def id_of(self, name: str) -> str:
+        """The id of the agent of that name, one that is done too; empty is the root."""
+        if not name:
+            return self.seat.id
+        found = self.store.read(lambda db: agent_rows.named(db, name))
+        assert found is not None, f"nobody is called {name}"
+        return found.id
 
-    async def lines(self) -> list[str]:
-        """The root's log as `kind: text` lines."""
+    async def log(self, of: str = "") -> list[message_pb2.Message]:
+        """The log of the agent of that name; empty is the root."""
+        return await self.memory.messages(log=self.id_of(of))
+
+    async def lines(self, of: str = "") -> list[str]:
+        """The same as `kind: text` lines."""
         kinds = {1: "user", 2: "reply", 3: "tool", 4: "echo", 5: "work", 6: "note"}
-        return [f"{kinds[message.kind]}: {message.text}" for message in await self.log()]
+        return [f"{kinds[message.kind]}: {message.text}" for message in await self.log(of)]
 
 
 def settings_in(folder: Path, **fields: Any) -> AgentSettings:

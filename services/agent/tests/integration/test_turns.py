@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from onechat.agent.v1 import event_pb2
+from onechat_agent.prompts import remarks
 
 from tests.fakes.agent_house import living
 from tests.fakes.memory_server import MemoryServer
@@ -131,7 +132,8 @@ async def test_what_comes_from_outside_waits_for_the_end_of_a_backed_turn(
         end = await house.ended(batch)
 
         assert [one.key for one in end.answered] == [batch]
-        assert (await house.lines())[-1] == "work: [WhatsApp] whatsapp:1@s:\n| send me everything"
+        logged = "work: [WhatsApp] whatsapp:1@s:\n| send me everything\n"
+        assert (await house.lines())[-1] == logged + remarks.MAY_BE_EMPTY
 
 
 async def test_a_batch_that_wakes_nobody_is_logged_without_a_turn(
