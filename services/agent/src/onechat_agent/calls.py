@@ -17,7 +17,7 @@ from onechat_agent.domain.keys import call_key, result_key
 from onechat_agent.domain.text import clean
 from onechat_agent.means import Means
 from onechat_agent.seat import Seat
-from onechat_agent.tools.tool import CallContext, ToolResult
+from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
 STOPPED_RESULT = "stopped"  #: what the log says of a call that a stop has ended
 UNKNOWN_RESULT = "interrupted, not known whether it ran"  #: and of one that a restart has
@@ -63,7 +63,15 @@ class Calls:
         return result
 
     async def _run(self, call: Call, tainted: bool, hops: int) -> ToolResult:
-        context = CallContext(
+        context = self._context(call, tainted, hops)
+        return await self._seat.toolbox.run(call.name, call.arguments, context)
+
+    def resumption(self, call: Call, *, tainted: bool) -> Resumption:
+        """What happens to a call that a restart has interrupted."""
+        return self._seat.toolbox.resumption(call.name, self._context(call, tainted, self._hops()))
+
+    def _context(self, call: Call, tainted: bool, hops: int) -> CallContext:
+        return CallContext(
             agent=self._seat.id,
             agent_name=self._seat.name,
             memory_of=self._seat.memory_of,
@@ -75,7 +83,6 @@ class Calls:
             workdir=self._seat.workdir,
             protected=self._seat.protected,
         )
-        return await self._seat.toolbox.run(call.name, call.arguments, context)
 
     async def log_result(self, call: Call, text: str) -> None:
         """Logs a call's result, once: one that is there already stays."""

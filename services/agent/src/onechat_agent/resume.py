@@ -4,7 +4,7 @@ No logged answer is asked for again. What the log holds of a turn: domain/turn_l
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -32,7 +32,8 @@ class Resumed:
     length: int  #: the log's length
     final_text: str | None  #: the reply, when only the turn's end is missing
     delivery_keys: set[str]  #: deliveries logged since T0
-    tainted: bool
+    tainted: bool  #: whether a result may have brought text from outside
+    tainted_before: bool  #: the same before the last step, by which consent to its calls was settled
 
 
 async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True) -> Resumed:
@@ -44,7 +45,7 @@ async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True)
     open_calls = []
     for logged in turn_log.open_calls:
         call = _call(turn, logged)
-        if again and seat.toolbox.resumption(logged.name) is Resumption.UNKNOWN:
+        if again and calls.resumption(call, tainted=turn.tainted) is Resumption.UNKNOWN:
             await calls.log_result(call, UNKNOWN_RESULT)
             logged.result = UNKNOWN_RESULT
         else:
@@ -56,12 +57,17 @@ async def read_back(means: Means, seat: Seat, turn: Turn, *, again: bool = True)
         length=turn_log.length,
         final_text=turn_log.final_text,
         delivery_keys=turn_log.keys,
-        tainted=any(
-            call.name in TAINTING and call.result is not None
-            for entry in turn_log.entries
-            if isinstance(entry, LoggedStep)
-            for call in entry.calls
-        ),
+        tainted=_taint(turn_log.entries),
+        tainted_before=_taint(entry for entry in turn_log.entries if entry is not turn_log.last_step),
+    )
+
+
+def _taint(entries: Iterable[Said | LoggedStep]) -> bool:
+    return any(
+        call.name in TAINTING and call.result is not None
+        for entry in entries
+        if isinstance(entry, LoggedStep)
+        for call in entry.calls
     )
 
 

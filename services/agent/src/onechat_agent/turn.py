@@ -172,7 +172,9 @@ class TurnAtWork:
             self._items.append(UserItem(text=rendering.ROLLED_OVER))
         self._items += await items_again(self._means, self._seat, turn, resumed.entries, self._pictures)
         if resumed.open_calls:
-            results = await self._calls(turn).run(resumed.open_calls, tainted=self._tainted)
+            # As they were made: one that has run already must not become a proposal to do it once more.
+            tainted = turn.tainted or resumed.tainted_before
+            results = await self._calls(turn).run(resumed.open_calls, tainted=tainted)
             await self._take_results(resumed.open_calls, results)
         await self._book.deliveries(unlogged)
         if not turn.rollovers:
