@@ -22,7 +22,6 @@ from onechat_agent.prompts import rendering
 
 CALL_MAX: Final = 40_000_000  # of all pictures that a call holds: 53 MB as they are sent
 RESULT_MAX: Final = 50  # pictures of one result, so that no zoom fills a call by itself
-WEIGHT: Final = 4_000  # what a picture counts in a call's size, in bytes of text: some 1,200 tokens
 
 log = logs.get("onechat.agent")
 

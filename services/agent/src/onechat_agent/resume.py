@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from onechat_agent.calls import UNKNOWN_RESULT, Call, Calls
+from onechat_agent.domain.keys import result_key
 from onechat_agent.domain.turn import Turn
 from onechat_agent.domain.turn_log import LoggedCall, LoggedStep, Said, TurnLog, read_turn
 from onechat_agent.means import Means
@@ -124,7 +125,8 @@ async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, pictures: Turn
             result = await calls.again(_call(turn, call), tainted=True)
         shown, lines = await pictures.of_result(result.images)
         text = "\n".join([result.text, *lines])
-        items.append(OutputItem(call_id=_call_id(turn, call), text=text, pictures=shown))
+        key = result_key(turn.id, call.step, call.call)
+        items.append(OutputItem(call_id=_call_id(turn, call), text=text, pictures=shown, key=key))
     return items
 
 

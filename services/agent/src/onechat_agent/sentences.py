@@ -58,6 +58,9 @@ IN_CIRCLES: Final = (
     "I stopped here: I made the same step with the same result again and again. "
     'Say what to do differently, or "continue".'
 )
+CHAT_TOO_LONG: Final = (
+    "I stopped here: my chat has become too long for one call. Give what is left to a new subagent."
+)
 STARTED_TOO_OFTEN: Final = (
     "I gave this task up: it was interrupted five times at the same place. Say it again to try once more."
 )

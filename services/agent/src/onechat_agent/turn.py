@@ -13,7 +13,7 @@ from onechat_runtime import logs
 from onechat_agent import sentences
 from onechat_agent.calls import Call, Calls
 from onechat_agent.domain.delivery import Delivery, TurnId
-from onechat_agent.domain.keys import delivery_key
+from onechat_agent.domain.keys import delivery_key, result_key
 from onechat_agent.domain.limits import Circles, Repeat
 from onechat_agent.domain.taking import whole_ones
 from onechat_agent.domain.text import clean
@@ -21,20 +21,18 @@ from onechat_agent.domain.turn import STARTS_MAX, Turn, TurnState
 from onechat_agent.log_book import LogBook, logged_words
 from onechat_agent.means import Means
 from onechat_agent.model.failures import ModelFailure
-from onechat_agent.model.items import CallItem, Item, OutputItem, ReasoningItem, ReplyItem, UserItem
-from onechat_agent.pictures import WEIGHT, TurnPictures, Worded
+from onechat_agent.model.items import Item, OutputItem, UserItem
+from onechat_agent.model.sizes import size_of
+from onechat_agent.own_log import OwnLog
+from onechat_agent.pictures import TurnPictures, Worded
 from onechat_agent.prompts import remarks, rendering
 from onechat_agent.resume import items_again, message_places, read_back
 from onechat_agent.seat import Seat
 from onechat_agent.tools.tool import ToolResult
-from onechat_agent.turn_ends import Ends, fresh_turn
+from onechat_agent.turn_ends import EndedByLimit, Ends, fresh_turn
 from onechat_agent.turn_store import TurnStore
 
 log = logs.get("onechat.agent")
-
-
-class EndedByLimit(Exception):
-    """The turn has met a limit; its text is the sentence for the user."""
 
 
 class TurnAtWork:
@@ -48,6 +46,7 @@ class TurnAtWork:
         self._store = TurnStore(means, seat)
         self._book = LogBook(means, seat)
         self._ends = Ends(means, seat, self._store, self._book, self._new)
+        self._own_log = OwnLog(means, seat) if seat.owner is not None else None
         self._pictures = TurnPictures(means.pictures, self._message_places)
         self._items: list[Item] = []
         self._step = 0
@@ -127,6 +126,8 @@ class TurnAtWork:
         await self._book.deliveries(early)
         view = await self._means.views.whole(self._seat)
         turn = fresh_turn(self._seat, self._means.clock.now(), self._new, view)
+        if self._own_log is not None:
+            turn = await self._own_log.begun(turn)
         self.id = turn.id
         await self._store.begin(turn, early, whole)
         log.info("turn_begun", agent=self._seat.name, turn=turn.id, deliveries=len(self._new))
@@ -134,9 +135,11 @@ class TurnAtWork:
         return turn, early, whole
 
     async def _opening(self, turn: Turn, hidden: Sequence[Delivery], shown: Sequence[Delivery]) -> list[Item]:
-        """View, state and the deliveries that the turn's calls begin with, their pictures with them."""
+        """What calls begin with: view, state, a subagent's own log, the deliveries with their pictures."""
         items: list[Item] = [UserItem(text=turn.view), UserItem(text=turn.state_block)]
-        if hidden:
+        if self._own_log is not None:
+            items.append(await self._own_log.before(turn))
+        elif hidden:
             items.append(UserItem(text=remarks.early(hidden)))
         items += await self._pictures.messages(_worded(shown))
         return items
@@ -170,12 +173,13 @@ class TurnAtWork:
         )
         if turn.rollovers:
             self._items.append(UserItem(text=rendering.ROLLED_OVER))
-        self._items += await items_again(self._means, self._seat, turn, resumed.entries, self._pictures)
+        again = await items_again(self._means, self._seat, turn, resumed.entries, self._pictures)
+        self._items += again if self._own_log is None else await self._own_log.with_pointers(turn, again)
         if resumed.open_calls:
             # As they were made: one that has run already must not become a proposal to do it once more.
             tainted = turn.tainted or resumed.tainted_before
             results = await self._calls(turn).run(resumed.open_calls, tainted=tainted)
-            await self._take_results(resumed.open_calls, results)
+            await self._take_results(turn.id, resumed.open_calls, results)
         await self._book.deliveries(unlogged)
         if not turn.rollovers:
             self._items += await self._pictures.messages(_worded(unlogged))
@@ -187,8 +191,8 @@ class TurnAtWork:
         calls = self._calls(turn)
         while True:
             await self._want_within_limits()
-            if self._size() > self._seat.limits.context_bytes:
-                turn = await self._roll_over(turn)
+            if size_of(self._items[2:]) > self._seat.limits.context_bytes:
+                turn = await self._make_room(turn)
             self.doing = "thinking"
             answer = await self._means.asking.answer(self._seat, turn.id, self._step + 1, self._items)
             self._step += 1
@@ -207,10 +211,10 @@ class TurnAtWork:
             self._store.unwritten.bodies += [
                 calls.ended(call, result) for call, result in zip(step_calls, results, strict=True)
             ]
-            await self._take_results(step_calls, results)
+            await self._take_results(turn.id, step_calls, results)
             await self._join(turn)
 
-    async def _take_results(self, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
+    async def _take_results(self, turn: TurnId, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
         """Adds a step's results to what the model sees next. Raises EndedByLimit when it goes in circles."""
         circling = False
         for call, result in zip(calls, results, strict=True):
@@ -218,7 +222,8 @@ class TurnAtWork:
             pictures, lines = await self._pictures.of_result(result.images)
             lines += [rendering.REPEATED] if repeat is Repeat.TELL else []
             text = "\n".join([result.text, *lines])
-            self._items.append(OutputItem(call_id=call.call_id, text=text, pictures=pictures))
+            key = result_key(turn, call.step, call.number)
+            self._items.append(OutputItem(call_id=call.call_id, text=text, pictures=pictures, key=key))
             circling = circling or repeat is Repeat.END
             if result.taints and not self._tainted:
                 self._tainted = self._store.unwritten.taint = True
@@ -249,20 +254,14 @@ class TurnAtWork:
             await self._means.day.told(self._seat)
             raise EndedByLimit(sentences.DAY_USED_UP)
 
-    def _size(self) -> int:
-        """UTF-8 bytes of what the next call holds after its view and state."""
-        total = 0
-        for item in self._items[2:]:
-            match item:
-                case UserItem(text=text) | ReplyItem(text=text) | OutputItem(text=text):
-                    total += len(text.encode("utf-8", "replace"))
-                case CallItem(arguments=text):
-                    total += len(text.encode("utf-8", "replace"))
-                case ReasoningItem():
-                    pass  # never logged, and dropped by a roll-over anyway
-            if isinstance(item, UserItem | OutputItem):
-                total += WEIGHT * len(item.pictures)
-        return total
+    async def _make_room(self, turn: Turn) -> Turn:
+        """The next call would hold too much: a new view holds the steps, or oldest results are left out."""
+        if self._own_log is None:
+            return await self._roll_over(turn)
+        self._items = await self._own_log.shortened(turn, self._items)
+        if not self._own_log.fits(self._items):
+            raise EndedByLimit(sentences.CHAT_TOO_LONG)
+        return turn
 
     async def _roll_over(self, turn: Turn) -> Turn:
         """Goes on from a new view, which holds the steps so far."""

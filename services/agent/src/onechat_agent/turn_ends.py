@@ -26,6 +26,10 @@ from onechat_agent.turn_store import TurnStore
 log = logs.get("onechat.agent")
 
 
+class EndedByLimit(Exception):
+    """The turn has met a limit; its text is the sentence for the user."""
+
+
 def fresh_turn(
     seat: Seat,
     now: datetime,

@@ -12,6 +12,7 @@ import apsw
 
 from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
+from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.between import report
 from onechat_agent.domain.chat import View
 from onechat_agent.domain.delivery import Delivery, TurnId
@@ -59,6 +60,8 @@ class TurnStore:
         self, db: apsw.Connection, turn: Turn, early: Sequence[Delivery], whole: Sequence[Delivery]
     ) -> None:
         turn_rows.add(db, turn)
+        if self._seat.owner is not None:
+            agent_rows.set_state(db, self._seat.id, AgentState.WORKING)
         if turn.view:
             self._read_generation(db, turn.generation)
         self._means.store.when_committed(self._on_disk)

@@ -168,6 +168,15 @@ def hide(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
     db.executemany("UPDATE deliveries SET shown = 0 WHERE delivery_id = ?", [(d.id,) for d in deliveries])
 
 
+def heard_outside(db: apsw.Connection, agent: AgentId) -> bool:
+    """Whether anything was logged for `agent` without a turn that may hold text from outside."""
+    found = (
+        "SELECT EXISTS (SELECT 1 FROM deliveries WHERE agent_id = ? AND state = 'done' AND turn IS NULL"
+        " AND (tainted = 1 OR backed = 0))"
+    )
+    return bool(db.execute(found, (agent,)).get)
+
+
 def wake_nobody(db: apsw.Connection, agent: AgentId, before: datetime | None) -> None:
     """What is queued for `agent` is logged without a turn: what had come by `before`, or all of it."""
     db.execute(

@@ -77,6 +77,12 @@ def taint(db: apsw.Connection, turn: TurnId) -> None:
     db.execute("UPDATE turns SET tainted = 1 WHERE turn_id = ?", (turn,))
 
 
+def heard_outside(db: apsw.Connection, agent: AgentId) -> bool:
+    """Whether text from outside may have entered any turn of `agent`."""
+    found = "SELECT EXISTS (SELECT 1 FROM turns WHERE agent_id = ? AND (tainted = 1 OR backed = 0))"
+    return bool(db.execute(found, (agent,)).get)
+
+
 def roll_over(db: apsw.Connection, turn: TurnId, view: View, *, state_block: str, steps_before: int) -> None:
     """The turn goes on with a new view that holds its steps so far."""
     db.execute(

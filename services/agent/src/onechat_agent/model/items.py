@@ -49,6 +49,7 @@ class OutputItem:
     call_id: str
     text: str
     pictures: tuple[Picture, ...] = ()
+    key: str = ""  #: of the result in the agent's log; no endpoint sees it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
