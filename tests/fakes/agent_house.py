@@ -84,13 +84,20 @@ class House:
     """A running agent service with its root, and short ways to use it."""
 
     def __init__(
-        self, loopback: Loopback, memory: MemoryServer, model: ScriptedModel, seat: Seat, store: Store
+        self,
+        loopback: Loopback,
+        memory: MemoryServer,
+        model: ScriptedModel,
+        seat: Seat,
+        store: Store,
+        board: HealthBoard,
     ) -> None:
         self.loopback = loopback
         self.memory = memory
         self.model = model
         self.seat = seat
         self.store = store  #: for looking at the rows, never for changing them
+        self.board = board
         self.seen = Seen()
         self.started = datetime.now(UTC)
 
@@ -204,7 +211,7 @@ async def living(
             change=changed,
         )
         async with serving(service.served, name=NAME, schema=store.schema, board=board) as loopback:
-            house = House(loopback, memory, model, service.root, store)
+            house = House(loopback, memory, model, service.root, store, board)
             tasks = [asyncio.ensure_future(run()) for run in service.background]
             watching = asyncio.ensure_future(_watch(house, after))
             try:
