@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
@@ -101,7 +101,7 @@ class ProposalRuns:
 
     async def _wait(self, until: datetime | None) -> None:
         """Until there is something to run or to expire."""
-        waits = {asyncio.ensure_future(self._proposals.news.wait())}
+        waits: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._proposals.news.wait())}
         if until is not None:
             left_s = max((until - self._clock.now()).total_seconds(), 0.0)
             waits.add(asyncio.ensure_future(self._clock.sleep(min(left_s, LOOK_AGAIN_S))))

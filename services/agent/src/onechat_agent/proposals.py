@@ -21,7 +21,7 @@ from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, proposal_rows
 from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import Kind
-from onechat_agent.domain.delivery import NewDelivery
+from onechat_agent.domain.delivery import HOPS_MAX, NewDelivery
 from onechat_agent.domain.events import NewEvent, ProposalChanged
 from onechat_agent.domain.keys import outcome_key
 from onechat_agent.domain.proposal import Held, Proposal, ProposalNumber, ProposalState
@@ -185,13 +185,18 @@ class Proposals:
     def _end(self, db: apsw.Connection, proposal: Proposal, state: ProposalState, result: str = "") -> None:
         """It is over: its state, the event, and the message to the agent that asked, in one transaction.
 
-        An answer is the user's own, and what follows from it begins to count the hops anew; what nobody
-        answered is one hop more, so that no agent asks for the same day after day by itself.
+        An answer is the user's own, and what follows from it begins to count the hops anew. What nobody
+        answered is one hop more, so that no agent asks for the same day after day by itself; and it sets
+        nobody to work whom the user has stopped.
         """
         shown = outcome(result) if result else ""
         proposal_rows.set_state(db, proposal.number, state, shown)
         self._tell(db, proposal.number)
-        expired = state is ProposalState.EXPIRED
+        hops = 0
+        if state is ProposalState.EXPIRED:
+            agent = agent_rows.agent(db, proposal.agent)
+            stopped = agent is not None and agent.state is AgentState.STOPPED
+            hops = HOPS_MAX if stopped else delivery_rows.hops(db, proposal.turn) + 1
         told = NewDelivery(
             key=outcome_key(proposal.number),
             to=proposal.agent,
@@ -200,7 +205,7 @@ class Proposals:
             text=words_for_agents.outcome(proposal, state, result),
             wakes_root=True,
             tainted=True,
-            hops=delivery_rows.hops(db, proposal.turn) + 1 if expired else 0,
+            hops=hops,
         )
         self._queue.add(db, told, self._clock.now())
         self._store.when_committed(lambda: self._wake(proposal.number))

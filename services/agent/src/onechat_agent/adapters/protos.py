@@ -49,7 +49,13 @@ _PHASES: Final = {
     TurnPhase.FAILED: event_pb2.TurnChange.STATE_FAILED,
 }
 _PROPOSAL_STATES: Final = {
-    state: event_pb2.ProposalState.Value(f"PROPOSAL_STATE_{state.name}") for state in ProposalState
+    ProposalState.OPEN: event_pb2.PROPOSAL_STATE_OPEN,
+    ProposalState.APPROVED: event_pb2.PROPOSAL_STATE_APPROVED,
+    ProposalState.DONE: event_pb2.PROPOSAL_STATE_DONE,
+    ProposalState.FAILED: event_pb2.PROPOSAL_STATE_FAILED,
+    ProposalState.UNKNOWN: event_pb2.PROPOSAL_STATE_UNKNOWN,
+    ProposalState.REFUSED: event_pb2.PROPOSAL_STATE_REFUSED,
+    ProposalState.EXPIRED: event_pb2.PROPOSAL_STATE_EXPIRED,
 }
 _PURPOSES: Final = {
     Purpose.TURN: usage_pb2.USAGE_PURPOSE_TURN,
