@@ -23,6 +23,7 @@ from onechat_agent.config import EFFORTS, AgentSettings
 from onechat_agent.domain.agent import UNFINISHED, Agent, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
+from onechat_agent.kin import Kin
 from onechat_agent.prompts.child import child_prompt
 from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.state import state_block
@@ -101,8 +102,9 @@ class Seating:
         if not landlock:
             board.remark("landlock", sentences.NO_LANDLOCK)
         closed = fence(settings)
+        kin = Kin(store)
+        self._zoom = {role: ZoomTool(memory, role, None if role is Role.GROUP else kin) for role in Role}
         self._own_tools: tuple[Tool, ...] = (
-            ZoomTool(memory),
             DateTool(memory, zone),
             ShellTool(closed, environ=os.environ, clock=clock, landlock=landlock),
             ReadTool(closed),
@@ -222,7 +224,7 @@ class Seating:
     def _toolbox(self, role: Role, outside: Sequence[str]) -> Toolbox:
         return Toolbox(
             role,
-            [*self._own_tools, *self._tools(role)],
+            [self._zoom[role], *self._own_tools, *self._tools(role)],
             confirm=Confirm(self._settings.confirm),
             proposals=self._proposals,
             outside=outside,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId, Kind, Line, Message, MessageId, Zoomed
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.memory import DateTool, ZoomTool
@@ -74,7 +75,7 @@ def whole(*messages, next_page=None):
 
 async def zoom(memory, **given):
     arguments = {"id": 40, "n": 1, "name": None, "page": None, **given}
-    return await ZoomTool(memory).run(CONTEXT, arguments)
+    return await ZoomTool(memory, Role.GROUP).run(CONTEXT, arguments)
 
 
 async def test_a_node_shows_its_two_lines_and_the_log_gets_a_pointer():
@@ -142,7 +143,7 @@ async def test_a_message_from_outside_taints(shown, taints):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"name": "House"}, "nobody to name"),
+        ({"name": "House"}, "nobody called House to name"),
         ({"id": None}, "needs id and n"),
         ({"n": None}, "needs id and n"),
         ({"id": -1}, "ids count from 0"),

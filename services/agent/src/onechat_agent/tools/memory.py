@@ -1,10 +1,12 @@
-"""zoom and date: how an agent looks into its own memory.
+"""zoom and date: how an agent looks into its own memory, and by a name into that of its own people.
 
-Both only read. What a zoom shows is in the log already, so the log gets a pointer to it instead, such as
-`zoomed 40+8`. How the memory service is reached: adapters/memory.py.
+Both only read. What a zoom shows is in a log already, so the agent's gets a pointer to it instead, such as
+`zoomed 40+8` or `zoomed House`. Who may name whom: kin.py. How the memory service is reached:
+adapters/memory.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,7 +14,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import grpc
 from onechat_runtime.errors import RemoteError, retriable
 
+from onechat_agent.domain.agent import Agent, Role
 from onechat_agent.domain.chat import AgentId, Kind, Message, MessageId, Zoomed
+from onechat_agent.domain.text import one_line
 from onechat_agent.tools.schema import function_schema, integer, optional, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
@@ -24,7 +28,10 @@ class MemoryReader(Protocol):
     """What the tools need of the memory service; both raise RemoteError."""
 
     async def zoom(self, log: AgentId, first: int, count: int, page: int | None) -> Zoomed:
-        """The two lines below node `first+count`, or for count 1 the message whole; a page of it."""
+        """The two lines below node `first+count`, or for count 1 the message whole; a page of it.
+
+        For count 0 a page of a flat log's messages, or of a view's lines.
+        """
         ...
 
     async def message_time(self, log: AgentId, message: MessageId) -> tuple[datetime, str]:
@@ -32,46 +39,104 @@ class MemoryReader(Protocol):
         ...
 
 
+class Names(Protocol):
+    """Who may name whom."""
+
+    def readable(self, agent: AgentId, name: str) -> Agent | None:
+        """Whose memory `agent` reads by `name`; None for nobody of its own."""
+        ...
+
+    def names(self, agent: AgentId) -> Sequence[str]:
+        """Its children and subagents."""
+        ...
+
+
+_WHOSE: Final[Mapping[Role, str]] = {
+    Role.ROOT: "null for your own; else the name of one of your children or subagents.",
+    Role.CHILD: "null for your own; else the name of one of your subagents.",
+    Role.SUBAGENT: "null for the one that the view shows; your own name for your own chat.",
+    Role.GROUP: "null for your own. You have nobody else's to name.",
+}
+_BY_NAME: Final = (
+    " With a name alone it shows what that one knows: all of a subagent's chat, or a child's view as it is "
+    "now; with id and n, too, what is behind a line of a child's, or with n 1 a message of either's whole."
+)
+
+
 class ZoomTool:
-    """Shows what is behind a line."""
+    """Shows what is behind a line, or what somebody knows."""
 
     name = "zoom"
     resumption = Resumption.AGAIN
-    schema = function_schema(
-        "zoom",
-        "Look behind a line of the view. A line `40+8|…` stands for the 8 messages from 40 on: zoom with id "
-        "40 and n 8 gives the two lines that it was made of, each of half as many messages, and so on down "
-        "to n 1: the message whole, with its images. A long answer comes in pages.",
-        id=optional(integer("The number before the plus of the line.")),
-        n=optional(integer("The number after the plus: 1 for a message whole.")),
-        name=optional(text("Whose memory: null for your own. You have nobody else's to name.")),
-        page=optional(integer("null at first; to go on, the page number that the answer before ended with.")),
-    )
 
-    def __init__(self, memory: MemoryReader) -> None:
+    def __init__(self, memory: MemoryReader, role: Role, names: Names | None = None) -> None:
+        """For agents of `role`; without `names` they can name nobody."""
         self._memory = memory
+        self._names = names
+        self.schema = function_schema(
+            "zoom",
+            "Look behind a line of the view. A line `40+8|…` stands for the 8 messages from 40 on: zoom with "
+            "id 40 and n 8 gives the two lines that it was made of, each of half as many messages, and so on "
+            "down to n 1: the message whole, with its images. A long answer comes in pages."
+            + (_BY_NAME if role in (Role.ROOT, Role.CHILD) else ""),
+            id=optional(integer("The number before the plus of the line.")),
+            n=optional(integer("The number after the plus: 1 for a message whole.")),
+            name=optional(text(f"Whose memory: {_WHOSE[role]}")),
+            page=optional(
+                integer("null at first; to go on, the page number that the answer before ended with.")
+            ),
+        )
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
-        """The lines or the message; it taints when a message from outside is among them."""
-        first, count, page = arguments["id"], arguments["n"], arguments["page"]
-        wrong = _zoom_fault(first, count, arguments["name"], page)
-        if wrong is not None:
-            return ToolResult(text=wrong, failed=True)
+        """The lines or messages; it taints when somebody else's or a message from outside is among them."""
+        asked = self._asked(context, arguments)
+        if isinstance(asked, str):
+            return ToolResult(text=asked, failed=True)
         try:
-            zoomed = await self._memory.zoom(context.memory_of, first, count, page)
+            zoomed = await self._memory.zoom(asked.log, asked.first, asked.count, asked.page)
         except RemoteError as error:
+            if error.reason == "LOG_UNKNOWN" and asked.name:
+                return ToolResult(text=f"{asked.name} has not begun yet.", failed=True)
             return _memory_failed(error)
         return ToolResult(
-            text=_shown(zoomed),
-            logged=f"zoomed {first}+{count}" + ("" if page is None else f", page {page}"),
-            taints=any(_is_outside(message, context.memory_of) for message in zoomed.messages),
-            images=tuple(image for message in zoomed.messages for image in message.images),
+            text=_shown(zoomed, asked),
+            logged=f"zoomed {asked.shown}",
+            taints=asked.others or any(_is_outside(message, context) for message in zoomed.messages),
+            images=tuple(image for message in zoomed.messages for image in message.images)
+            if asked.count
+            else (),
         )
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
-        """Such as `zoom: 40+8`."""
-        page = arguments["page"]
-        return f"zoom: {arguments['id']}+{arguments['n']}" + ("" if page is None else f", page {page}")
+        """Such as `zoom: 40+8` or `zoom: House 40+8`."""
+        name, count = arguments["name"], arguments["n"]
+        shown = _place(name and one_line(name, 40), arguments["id"], count, arguments["page"])
+        return f"zoom: {shown}"
+
+    def _asked(self, context: CallContext, arguments: Mapping[str, Any]) -> "_Asked | str":
+        """What is asked for, or what is wrong with it whatever a log holds; the memory says the rest."""
+        first, count, page = arguments["id"], arguments["n"], arguments["page"]
+        wrong = _zoom_fault(first, count, page, named=arguments["name"] is not None)
+        if wrong is not None:
+            return wrong
+        if arguments["name"] is None:
+            return _Asked(log=context.memory_of, first=first, count=count, page=page)
+        named = self._names.readable(context.agent, arguments["name"]) if self._names else None
+        if named is None:
+            return self._nobody(context.agent, arguments["name"])
+        return _Asked(
+            log=named.id,
+            first=first or 0,
+            count=count or 0,
+            page=page,
+            name=named.name,
+            others=named.id != context.agent,
+        )
+
+    def _nobody(self, agent: AgentId, name: str) -> str:
+        names = ", ".join(self._names.names(agent)) if self._names else ""
+        others = f"You can name {names}." if names else "With name null, zoom reads what the view shows."
+        return f"You have nobody called {one_line(name, 40)} to name. {others}"
 
 
 class DateTool:
@@ -108,13 +173,36 @@ class DateTool:
         return f"date: {arguments['id']}"
 
 
-def _zoom_fault(first: int | None, count: int | None, name: str | None, page: int | None) -> str | None:
-    """What is wrong with a zoom whatever the log holds; the memory service says the rest."""
-    if name is not None:
-        return "You have nobody to name: zoom with name null reads your own memory."
-    if first is None or count is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A place in a log."""
+
+    log: AgentId
+    first: int
+    count: int  #: 0: all of a chat, or a view
+    page: int | None
+    name: str | None = None  #: whose, where a name was given
+    others: bool = False  #: whether it is somebody else's than the agent's own
+
+    @property
+    def shown(self) -> str:
+        """As pointers have it."""
+        return _place(self.name, self.first, self.count or None, self.page)
+
+
+def _place(name: str | None, first: int | None, count: int | None, page: int | None) -> str:
+    """`40+8`, `House`, `House 40+8`, `House, page 17`."""
+    node = "" if first is None or count is None else f"{first}+{count}"
+    return " ".join(part for part in (name, node) if part) + ("" if page is None else f", page {page}")
+
+
+def _zoom_fault(first: int | None, count: int | None, page: int | None, *, named: bool) -> str | None:
+    """What is wrong with a zoom whatever the log holds."""
+    if named and first is None and count is None:
+        pass
+    elif first is None or count is None:
         return "zoom needs id and n, as a line shows them: `40+8|…` is id 40 and n 8."
-    if not (0 <= first < _ID_MAX and 1 <= count < _ID_MAX):
+    elif not (0 <= first < _ID_MAX and 1 <= count < _ID_MAX):
         return f"There is no line {first}+{count}: ids count from 0 and n from 1."
     if page is not None and not 0 <= page < _ID_MAX:
         return (
@@ -123,30 +211,37 @@ def _zoom_fault(first: int | None, count: int | None, name: str | None, page: in
     return None
 
 
-def _is_outside(message: Message, agent: AgentId) -> bool:
-    """Whether text that neither the user nor this agent wrote is in `message`.
+def _is_outside(message: Message, context: CallContext) -> bool:
+    """Whether text that neither the user nor this agent, or its owner, wrote is in `message`.
 
     Tool results have no source, yet they hold what shell and read once brought in.
     """
-    return message.kind is Kind.ECHO or (message.source not in _OWN_SOURCES and message.source != agent)
+    own = (*_OWN_SOURCES, context.agent, context.memory_of)
+    return message.kind is Kind.ECHO or message.source not in own
 
 
-def _shown(zoomed: Zoomed) -> str:
+def _shown(zoomed: Zoomed, asked: _Asked) -> str:
     """The page as the model reads it, ending with where the next one begins."""
     parts = [line.shown() for line in zoomed.lines]
-    parts.extend(_whole(message) for message in zoomed.messages)
+    parts.extend(_whole(message, alone=asked.count > 0) for message in zoomed.messages)
+    if not parts:
+        parts.append("(nothing yet)")
     if zoomed.next_page is not None:
-        parts.append(f"(more follows: zoom again with page {zoomed.next_page})")
+        whose = f"name {asked.name} and " if asked.name else ""
+        parts.append(f"(more follows: zoom again with {whose}page {zoomed.next_page})")
     return "\n".join(parts)
 
 
-def _whole(message: Message) -> str:
-    """`id+1|kind: text`, then a line for each image that the text does not show, then its other parts."""
-    lines = [f"{message.id}+1|{message.kind}: {message.text}"]
+def _whole(message: Message, *, alone: bool) -> str:
+    """`id+1|kind: text`, in a whole chat `id|kind: text`, then a line for each image that the text does not
+    show, then its other parts.
+    """
+    name = f"{message.id}+1" if alone else f"{message.id}"
+    lines = [f"{name}|{message.kind}: {message.text}"]
     marks = (f"[image {image}]" for image in message.images)
     shown = set(message.text.splitlines())
     lines.extend(mark for mark in marks if mark not in shown)
-    if message.parts > 1:
+    if message.parts > 1 and alone:
         began = message.id - message.part + 1
         ends = message.id + message.parts - message.part
         lines.append(f"(part {message.part} of {message.parts} of one text: messages {began} to {ends})")
