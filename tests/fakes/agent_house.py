@@ -134,6 +134,12 @@ class House:
             while (await self.memory.stats(self.seat.id)).log.length < messages:
                 await asyncio.sleep(0.01)
 
+    async def logged(self, line: str, of: str = "") -> None:
+        """Returns once that agent's log has `line`, as `lines` shows it."""
+        async with asyncio.timeout(TIMEOUT_S):
+            while line not in await self.lines(of):
+                await asyncio.sleep(0.01)
+
     def id_of(self, name: str) -> str:
         """The id of the agent of that name, one that is done too; empty is the root."""
         if not name:
