@@ -7,10 +7,12 @@ seconds.
 
 import asyncio
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 
@@ -29,6 +31,38 @@ Ended = tuple[ProposalState, str]
 """How a run ended, and what it gave."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAtWork:
+    """A run that has not ended."""
+
+    agent: AgentId  #: who had asked for it
+    began_s: float  #: by the monotonic clock
+    running: asyncio.Future[Ended]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStop:
+    """A stop of some runs, found and still to be written and carried out, in this order."""
+
+    proposals: Proposals
+    chosen: Mapping[ProposalNumber, RunAtWork]
+
+    @property
+    def agents(self) -> set[AgentId]:
+        """Whose runs it stops."""
+        return {run.agent for run in self.chosen.values()}
+
+    def write(self, db: apsw.Connection) -> None:
+        """From this commit on they are over, also after a restart."""
+        for number in self.chosen:
+            self.proposals.stopped(db, number)
+
+    def carry_out(self) -> None:
+        """Ends what runs, once that is on disk."""
+        for run in self.chosen.values():
+            run.running.cancel()
+
+
 class ProposalRuns:
     """The runs at work; belongs to one event loop."""
 
@@ -41,7 +75,7 @@ class ProposalRuns:
         self._seats = seats
         self._root = root
         self._begun: set[ProposalNumber] = set()  #: until their outcome is on disk
-        self._at_work: dict[ProposalNumber, tuple[AgentId, asyncio.Future[Ended]]] = {}
+        self._at_work: dict[ProposalNumber, RunAtWork] = {}
 
     async def run(self) -> None:
         """Runs what is approved, what a restart has cut off first; and lets expire what nobody answered."""
@@ -55,17 +89,22 @@ class ProposalRuns:
                         group.create_task(self._run_one(proposal, cut_off=proposal.number in cut_off))
                 await self._wait(await self._proposals.expire())
 
-    def stop(self, agents: Collection[AgentId]) -> set[AgentId]:
-        """Ends the runs at work that these agents had asked for; whose they were."""
-        stopped = {number: agent for number, (agent, _) in self._at_work.items() if agent in agents}
-        for number in stopped:
-            self._at_work[number][1].cancel()
-        return set(stopped.values())
+    def stop_of(self, agents: Collection[AgentId], *, before: datetime | None) -> "RunStop":
+        """A stop of what these agents had asked for and runs since before `before`; None: runs now."""
+        now, monotonic_s = self._clock.now(), self._clock.monotonic()
+        chosen = {
+            number: run
+            for number, run in self._at_work.items()
+            if run.agent in agents
+            and (before is None or now - timedelta(seconds=monotonic_s - run.began_s) <= before)
+        }
+        return RunStop(proposals=self._proposals, chosen=chosen)
 
     async def _run_one(self, proposal: Proposal, *, cut_off: bool) -> None:
         """Runs it to its outcome; a stop is one, the end of the service is none."""
         running = asyncio.ensure_future(self._ran(proposal, cut_off=cut_off))
-        self._at_work[proposal.number] = proposal.agent, running
+        began_s = self._clock.monotonic()
+        self._at_work[proposal.number] = RunAtWork(agent=proposal.agent, began_s=began_s, running=running)
         try:
             await asyncio.wait({running})
         except asyncio.CancelledError:

@@ -155,15 +155,18 @@ class Proposals:
     # ------------------------------------------------------------ what is over
 
     async def over(self, number: ProposalNumber, state: ProposalState, result: str) -> None:
-        """The run has ended so, and gave `result`."""
-
-        def job(db: apsw.Connection) -> None:
-            proposal = proposal_rows.by_number(db, number)
-            if proposal is not None and proposal.state is ProposalState.APPROVED:
-                self._end(db, proposal, state, result)
-
-        await committed(self._store, self._clock, job)
+        """The run has ended so, and gave `result`; one that was stopped meanwhile stays so."""
+        await committed(self._store, self._clock, lambda db: self._ran(db, number, state, result))
         log.info("proposal_over", proposal=number, state=state)
+
+    def stopped(self, db: apsw.Connection, number: ProposalNumber) -> None:
+        """In the transaction of a stop: the run is over, whatever it does still."""
+        self._ran(db, number, ProposalState.FAILED, sentences.PROPOSAL_STOPPED)
+
+    def _ran(self, db: apsw.Connection, number: ProposalNumber, state: ProposalState, result: str) -> None:
+        proposal = proposal_rows.by_number(db, number)
+        if proposal is not None and proposal.state is ProposalState.APPROVED:
+            self._end(db, proposal, state, result)
 
     async def expire(self) -> datetime | None:
         """Ends the open ones whose time is over; when the next one's is."""
