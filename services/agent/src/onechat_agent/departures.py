@@ -50,7 +50,6 @@ class Departures:
             delivery_rows.finish(db, self._end(db, subagent, now))
         self._end(db, child, now)
         delivery_rows.pass_on(db, child.id, child.name, self._root)
-        agent_rows.remove_routes(db, child.id)
         notice = Noticed(text=sentences.CHILD_GONE.format(name=child.name))
         self._events.keep(db, NewEvent(agent=self._root, agent_name=self._root_name, time=now, body=notice))
         names = {"label": child.name, "staged": secrets.token_hex(8), "kept": secrets.token_hex(8)}

@@ -2,12 +2,9 @@
 
 import asyncio
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
-import apsw
 import pytest
-from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters import agent_folder, agent_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.domain.agent import Agent, AgentState, Role
@@ -15,50 +12,24 @@ from onechat_agent.domain.chat import AgentId
 from onechat_agent.lives import REFUSED_PAUSE_S
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.errors import StartRefused
-from onechat_runtime.store import Store, migrations_in
 
 from tests.fakes.agent_house import House, living
+from tests.fakes.child_folders import (
+    AREA,
+    HOUSE,
+    agents_in,
+    change_rows,
+    children,
+    half_made,
+    house_opened_once,
+    put_house,
+    ready,
+    started_once,
+    until,
+)
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel, call
-
-HOUSE = AgentId("0123456789abcdef")
-AREA = "Heating and repairs"
-
-
-def agents_in(folder: Path) -> Path:
-    return folder / "data" / "agent" / "agents"
-
-
-async def started_once(folder: Path, memory: MemoryServer, model: ScriptedModel) -> AgentId:
-    """A root that was there before; its id."""
-    async with living(folder, memory, model) as house:
-        await ready(house, "One")
-        return house.seat.id
-
-
-async def change_rows(folder: Path, job: Callable[[apsw.Connection], None]) -> None:
-    """The store as a start that was killed has left it."""
-    path = folder / "data" / "agent" / "store.db"
-    clock = SystemClock()
-    async with Store.open(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
-        await store.write(job)
-
-
-def children(house: House) -> dict[str, tuple[str, AgentState]]:
-    rows = house.store.read(lambda db: agent_rows.of_role(db, Role.CHILD))
-    return {row.name: (row.id, row.state) for row in rows}
-
-
-async def ready(house: House, name: str) -> None:
-    """Returns once the agent of that name is ready."""
-    async with asyncio.timeout(20):
-        while not _is_ready(house.store.read(lambda db: agent_rows.named(db, name))):
-            await asyncio.sleep(0.01)
-
-
-def _is_ready(row: Agent | None) -> bool:
-    return row is not None and row.state is AgentState.READY
 
 
 async def refused(folder: Path, memory: MemoryServer, model: ScriptedModel) -> str:
@@ -74,12 +45,11 @@ async def test_a_child_whose_making_was_killed_at_any_point_is_finished(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel, there: str
 ) -> None:
     root = await started_once(tmp_path, memory, model)
-    half = Agent(id=HOUSE, name="House", role=Role.CHILD, state=AgentState.CREATING, parent=root, area=AREA)
-    await change_rows(tmp_path, lambda db: agent_rows.add(db, half, SystemClock().now()))
+    await change_rows(tmp_path, lambda db: agent_rows.add(db, half_made(root), SystemClock().now()))
     if there in ("log", "folder"):
         await memory.create(HOUSE, label="House")
     if there == "folder":
-        agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
+        put_house(tmp_path)
     model.say("")
 
     async with living(tmp_path, memory, model) as house:
@@ -121,8 +91,7 @@ async def test_what_comes_for_a_child_whose_memory_is_away_is_kept_until_it_is_t
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     root = await started_once(tmp_path, memory, model)
-    half = Agent(id=HOUSE, name="House", role=Role.CHILD, state=AgentState.CREATING, parent=root, area=AREA)
-    await change_rows(tmp_path, lambda db: agent_rows.add(db, half, SystemClock().now()))
+    await change_rows(tmp_path, lambda db: agent_rows.add(db, half_made(root), SystemClock().now()))
     bars: list[Barred] = []
 
     def through(client: MemoryClient) -> MemoryClient:
@@ -146,7 +115,7 @@ async def test_a_folder_without_a_row_is_adopted(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     await started_once(tmp_path, memory, model)
-    agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
+    put_house(tmp_path)
 
     async with living(tmp_path, memory, model) as house:
         await ready(house, "House")
@@ -158,10 +127,7 @@ async def test_a_folder_without_a_row_is_adopted(
 async def test_a_folder_that_was_renamed_is_the_same_child_under_its_new_name(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    await started_once(tmp_path, memory, model)
-    agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
-    async with living(tmp_path, memory, model) as house:
-        await ready(house, "House")
+    await house_opened_once(tmp_path, memory, model)
     (agents_in(tmp_path) / "House").rename(agents_in(tmp_path) / "Home")
     file = agents_in(tmp_path) / "Home" / "agent.toml"
     file.write_text(file.read_text().replace(AREA, "Everything at home"))
@@ -227,10 +193,7 @@ async def test_a_childs_file_that_cannot_be_used_stops_the_start_with_its_name(
 async def test_a_copied_folder_stops_the_start_and_nothing_is_changed(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    root = await started_once(tmp_path, memory, model)
-    agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
-    async with living(tmp_path, memory, model) as house:
-        await ready(house, "House")
+    root = await house_opened_once(tmp_path, memory, model)
     (agents_in(tmp_path) / "House").rename(agents_in(tmp_path) / "Away")
     agent_folder.make(agents_in(tmp_path), "Garden", root, area="The garden")
 
@@ -261,10 +224,7 @@ async def test_whatever_else_lies_among_the_folders_is_left_alone_and_half_made_
 async def test_a_root_that_takes_a_childs_name_is_refused(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    await started_once(tmp_path, memory, model)
-    agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
-    async with living(tmp_path, memory, model) as house:
-        await ready(house, "House")
+    await house_opened_once(tmp_path, memory, model)
 
     for name in ("House", "HOUSE"):
         with pytest.raises(StartRefused, match="another agent's"):
@@ -276,7 +236,7 @@ async def test_a_changed_name_of_the_root_is_what_its_children_know_it_by(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     await started_once(tmp_path, memory, model)
-    agent_folder.make(agents_in(tmp_path), "House", HOUSE, area=AREA)
+    put_house(tmp_path)
     model.say("")
 
     async with living(tmp_path, memory, model, settings={"name": "Ada"}) as house:
@@ -291,17 +251,14 @@ async def test_a_folder_that_cannot_be_made_is_said_in_the_status_and_made_once_
 ) -> None:
     """A full disk must not end the agents beside it."""
     root = await started_once(tmp_path, memory, model)
-    half = Agent(id=HOUSE, name="House", role=Role.CHILD, state=AgentState.CREATING, parent=root, area=AREA)
-    await change_rows(tmp_path, lambda db: agent_rows.add(db, half, SystemClock().now()))
+    await change_rows(tmp_path, lambda db: agent_rows.add(db, half_made(root), SystemClock().now()))
     in_the_way = agents_in(tmp_path) / "House"
     in_the_way.write_text("no folder")
     clock = ManualClock()
     model.say("still here")
 
     async with living(tmp_path, memory, model, clock=clock) as house:
-        async with asyncio.timeout(20):
-            while not house.board.troubles():
-                await asyncio.sleep(0.01)
+        await until(lambda: _told(house))
         assert str(in_the_way) in next(iter(house.board.troubles().values())).sentence
         await house.say("hello")
 
@@ -311,6 +268,10 @@ async def test_a_folder_that_cannot_be_made_is_said_in_the_status_and_made_once_
         await ready(house, "House")
         assert house.board.troubles() == {}
         assert agent_folder.read(in_the_way).id == HOUSE
+
+
+async def _told(house: House) -> bool:
+    return bool(house.board.troubles())
 
 
 class Barred(MemoryClient):

@@ -192,11 +192,6 @@ def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, Ag
     return [(row[0], AgentId(row[1]), row[2]) for row in rows]
 
 
-def remove_routes(db: apsw.Connection, agent: AgentId) -> None:
-    """Nothing is routed to `agent` any more."""
-    db.execute("DELETE FROM routes WHERE agent_id = ?", (agent,))
-
-
 def fact(db: apsw.Connection, name: str) -> str | None:
     """A single fact of the store, such as its stream of events."""
     row = db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
