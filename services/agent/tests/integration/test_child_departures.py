@@ -1,4 +1,4 @@
-"""A child whose folder was taken away: its work goes to the root, its memory is set aside, its name is free."""
+"""A child whose folder was taken away: work goes to the root, its memory is set aside, its name is free."""
 
 from pathlib import Path
 
