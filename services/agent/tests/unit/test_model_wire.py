@@ -152,6 +152,25 @@ def test_malformed_arguments_go_back_as_the_model_wrote_them():
     ]
 
 
+@pytest.mark.parametrize(
+    ("made_up", "sent"),
+    [
+        ("zoom", "zoom"),
+        ("functions.zoom", "functions_zoom"),
+        ("a b", "a_b"),
+        ("", "unnamed"),
+        ("z" * 99, "z" * 64),
+    ],
+)
+def test_a_tools_name_that_a_model_made_up_is_sent_as_one_that_is_taken(made_up, sent):
+    """Else the server refuses the next call, and the model never hears that there is no such tool."""
+    (called, _) = input_items(
+        (CallItem(call_id="c", name=made_up, arguments="{}"), OutputItem(call_id="c", text="none")), FULL
+    )
+
+    assert called["name"] == sent
+
+
 def test_the_phase_of_a_reply_is_kept():
     reply = input_items(TURN, FULL)[4]
 

@@ -4,6 +4,7 @@ Events may be dicts or the SDK's objects. An answer is finished by a terminal ev
 without one and raise nothing. Its response's status counts, not the event's name. Offsets are characters.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ _TERMINAL: Final = {
     "response.failed": "failed",
     "response.cancelled": "cancelled",
 }
+_TOKENS_MAX: Final = 10**9  # of one call; no model reads as much
 _OPEN: Final = frozenset({"in_progress", "queued"})
 # The first three come as soon as a request is accepted, before the model has read it; the others need not.
 _NO_START: Final = frozenset(
@@ -57,7 +59,7 @@ class AnswerReader:
 
     def take(self, event: Any) -> str:
         """The text that `event` adds, perhaps none. Raises the ModelFailure that the event is."""
-        kind = _field(event, "type")
+        kind = str(_field(event, "type"))
         if kind == "error":
             self._raise_error(_plain(event))
         self.started = self.started or kind not in _NO_START
@@ -102,7 +104,7 @@ class AnswerReader:
         refusals = [part for item in raw for part in _parts(item) if part.get("type") == "refusal"]
         if refusals:
             raise Refused(clean(str(refusals[0].get("refusal") or "")), usage=usage)
-        items = [made for at, item in enumerate(raw) if (made := _item(item, at)) is not None]
+        items = _told_apart([made for at, item in enumerate(raw) if (made := _item(item, at)) is not None])
         if not items and self._pieces:  # a server that sends text but no finished items
             items = [ReplyItem(text="".join(self._pieces))]
         return ModelAnswer(items=tuple(items), usage=usage)
@@ -143,17 +145,40 @@ def _item(raw: Mapping[str, Any], at: int) -> AnswerItem | None:
     match raw.get("type"):
         case "message":
             texts = [str(part.get("text") or "") for part in _parts(raw) if part.get("type") == "output_text"]
-            return ReplyItem(text=clean("".join(texts)), phase=raw.get("phase") or None)
+            phase = raw.get("phase")
+            return ReplyItem(text=clean("".join(texts)), phase=phase if isinstance(phase, str) else None)
         case "function_call":
             return CallItem(
                 call_id=str(raw.get("call_id") or raw.get("id") or f"call_{at}"),
                 name=clean(str(raw.get("name") or "")),
                 arguments=clean(str(raw.get("arguments") or "")),
             )
-        case "reasoning":
+        case "reasoning" if _is_whole_thought(raw):
             return ReasoningItem(raw={k: v for k, v in raw.items() if v is not None and k != "status"})
         case _:
             return None
+
+
+def _is_whole_thought(raw: Mapping[str, Any]) -> bool:
+    """Whether a reasoning item can be sent back; half of one makes a server refuse all later calls."""
+    parts = [raw.get("summary"), raw.get("content") or []]
+    names = [raw.get("id"), raw.get("encrypted_content") or "-"]
+    return all(isinstance(part, list) and len(part) == len(_mappings(part)) for part in parts) and all(
+        isinstance(name, str) and name for name in names
+    )
+
+
+def _told_apart(items: Sequence[AnswerItem]) -> list[AnswerItem]:
+    """`items` with an id of its own for each call: a server that gives two the same refuses them later."""
+    found: list[AnswerItem] = []
+    ids: set[str] = set()
+    for item in items:
+        if isinstance(item, CallItem):
+            while item.call_id in ids:
+                item = dataclasses.replace(item, call_id=f"{item.call_id}_")
+            ids.add(item.call_id)
+        found.append(item)
+    return found
 
 
 def _parts(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -162,17 +187,21 @@ def _parts(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _usage(raw: object) -> TokenUsage:
     usage = _mapping(raw)
+    read, written = _count(usage, "input_tokens"), _count(usage, "output_tokens")
+    cached = _count(_mapping(usage.get("input_tokens_details")), "cached_tokens")
+    reasoning = _count(_mapping(usage.get("output_tokens_details")), "reasoning_tokens")
     return TokenUsage(
-        input=_count(usage, "input_tokens"),
-        cached_input=_count(_mapping(usage.get("input_tokens_details")), "cached_tokens"),
-        output=_count(usage, "output_tokens"),
-        reasoning=_count(_mapping(usage.get("output_tokens_details")), "reasoning_tokens"),
+        input=read,
+        cached_input=min(cached, read),
+        output=written,
+        reasoning=min(reasoning, written),
     )
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
+    """A count that can be one; what no call could use was not counted."""
     value = usage.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if type(value) is int and 0 < value < _TOKENS_MAX else 0
 
 
 def _field(event: Any, name: str) -> Any:
@@ -184,7 +213,8 @@ def _plain(value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     to_dict = getattr(value, "to_dict", None)
-    return _mapping(to_dict()) if callable(to_dict) else {}
+    # Its warnings about wrong types would quote the answer on the service's error output.
+    return _mapping(to_dict(warnings=False)) if callable(to_dict) else {}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ Sizes of parts are characters. What an endpoint lacks is left out here and nowhe
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
@@ -28,6 +29,8 @@ from onechat_agent.model.items import (
 VIEW_START: Final = "<chat>\n"
 PART_CHARS: Final = 4000  # of the view; 128,000 bytes make at most 33 parts, and 80 marks are looked at
 CALL_ID_MAX: Final = 64  # characters; the API's limit
+NAME_MAX: Final = 64  # characters of a tool's name; as above
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
 _BREAKPOINT: Final = {"mode": "explicit"}
 
 Body = dict[str, Any]
@@ -134,7 +137,7 @@ def _wired(item: Item) -> Body:
             return {
                 "type": "function_call",
                 "call_id": _call_id(item.call_id),
-                "name": item.name,
+                "name": _tool_name(item.name),
                 "arguments": clean(item.arguments),
             }
         case ReasoningItem():
@@ -179,6 +182,11 @@ def _images(pictures: Iterable[Picture]) -> Iterator[Body]:
         data = base64.b64encode(picture.content).decode()
         url = f"data:{picture.media_type};base64,{data}"
         yield {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def _tool_name(name: str) -> str:
+    """`name`, or the nearest that the API takes: it refuses a whole request for one that a model made up."""
+    return _NOT_IN_NAMES.sub("_", name)[:NAME_MAX] or "unnamed"
 
 
 def _call_id(call_id: str) -> str:
