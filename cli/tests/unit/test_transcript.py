@@ -249,6 +249,20 @@ def test_a_batch_is_shown_with_its_source_and_cut_where_it_is_long(teller):
     assert texts[-1] == "… 8 more lines"
 
 
+def test_a_routed_batch_is_shown_with_the_child_that_got_it(teller):
+    teller.event(Outside(source="whatsapp:Alice", text="hi"), agent_id="house-id", agent="House")
+
+    assert teller.texts(Kind.OUTSIDE) == ["[House] from whatsapp:Alice", "hi"]
+
+
+def test_what_agents_say_to_each_other_is_shown_by_their_names(teller):
+    """Their ids mean nothing to the user."""
+    teller.event(Outside(source="root", text="is it warm?"), agent_id="house-id", agent="House")
+    teller.event(Outside(source="house-id", text="[House] It is."))
+
+    assert teller.texts(Kind.OUTSIDE) == ["to House", "is it warm?", "[House] It is."]
+
+
 def test_pictures_and_proposals_are_shown(teller):
     teller.event(Pictured(image="ab12.png", caption="the cat"))
     teller.event(Proposed(number=3, text="send hi to Bob", state="open", outcome=""))

@@ -137,7 +137,7 @@ class Transcript:
                 shown = f"{text}\n[{images} {'image' if images == 1 else 'images'}]" if images else text
                 return [*self._break(), *_lines(Kind.USER, shown)]
             case Outside(source=source, text=text):
-                return [*self._break(), *_outside(source, text)]
+                return [*self._break(), *_outside(self._heading(event, source), text)]
             case TurnChanged():
                 return self._turn(event, event.body)
             case Replied(text=text, answered=answered):
@@ -225,6 +225,13 @@ class Transcript:
         begun = self._stream.begun
         return _replies(self._stream.rest(), first=not begun)
 
+    def _heading(self, event: Event, source: str) -> str:
+        """The line over what came from `source`; empty for reports to the root, which begin with a name."""
+        if ":" in source:
+            return self._named(event, f"from {one_line(source, 80)}")
+        # An agent's id means nothing to people: a report begins with a name, and what is told says to whom.
+        return "" if self._is_root(event.agent_id) else f"to {one_line(event.agent, 40)}"
+
     def _is_root(self, agent_id: str) -> bool:
         return not self.root_id or agent_id == self.root_id
 
@@ -249,12 +256,14 @@ def _activities(texts: Iterable[str]) -> list[Line]:
     return [Line(kind=Kind.ACTIVITY, text=text) for text in texts]
 
 
-def _outside(source: str, text: str) -> list[Line]:
+def _outside(heading: str, text: str) -> list[Line]:
     lines = _lines(Kind.OUTSIDE, text)
     if len(lines) > OUTSIDE_LINES:
         more = len(lines) - OUTSIDE_LINES
         lines = [*lines[:OUTSIDE_LINES], Line(kind=Kind.OUTSIDE, text=f"… {more} more lines")]
-    return [Line(kind=Kind.OUTSIDE, text=f"from {one_line(source, 80)}", first=True), *lines]
+    if not heading:
+        return lines
+    return [Line(kind=Kind.OUTSIDE, text=heading, first=True), *lines]
 
 
 def _proposal(agent: str, proposed: Proposed) -> str:
