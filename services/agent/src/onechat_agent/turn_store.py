@@ -143,11 +143,13 @@ class TurnStore:
             answered = tuple(Answered(delivery=d.id, key=d.key, reply_to=d.reply_to) for d in deliveries)
             delivery_rows.finish(db, deliveries)
             turn_rows.end(db, turn, state, self._means.clock.now())
-            if reply is not None and self._is_for_user(deliveries):
+            for_user = self._is_for_user(deliveries)
+            if reply is not None and for_user:
                 self._keep(db, turn, Replied(text=reply, answered=answered))
             if notice is not None:
                 self._keep(db, turn, Noticed(text=notice, answered=answered))
-            self._keep(db, turn, TurnChanged(phase=_PHASES[state], answered=answered, reason=reason))
+            why = reason if for_user or state is not TurnState.FAILED else ""  # the report says it
+            self._keep(db, turn, TurnChanged(phase=_PHASES[state], answered=answered, reason=why))
             self._report(db, turn, state, reply or "", reason)
 
         await self._write(turn, job)

@@ -135,6 +135,7 @@ async def test_a_failed_turn_is_reported_as_one(
             await house.lines()
         )
         assert house.seen.notices() == []
+        assert [end.reason for end in house.seen.ends() if end.reason] == []
 
 
 async def test_a_stopped_child_reports_nothing(
