@@ -1,4 +1,4 @@
-"""Subagents over a real memory service: made, at work side by side, told more, gone on with after a restart."""
+"""Subagents over a real memory: made, at work side by side, told more, gone on with after a restart."""
 
 import asyncio
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ async def test_each_task_gets_a_subagent_that_reports_to_its_owner(
             "reply: One-1 is done",
         ]
         assert (await house.lines())[2:] == [
-            "echo: At work: One-1, One-2. Each reports by a message that begins with its name in brackets; do "
-            "not wait for it.",
+            "echo: At work: One-1, One-2. Each reports by a message that begins with its name in brackets; "
+            "do not wait for it.",
             "reply: both are at work",
             "work: [One-1] One-1 is done",
             "reply: first noted",
