@@ -20,6 +20,7 @@ from onechat.memory.v1 import message_pb2
 from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
@@ -181,9 +182,11 @@ async def living(
     far_tools: Sequence[Tool] = (),
     settings: Mapping[str, Any] = MappingProxyType({}),
     through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
+    images_through: Callable[[MemoryImages], MemoryImages] = lambda images: images,
     after: int | None = None,
 ) -> AsyncIterator[House]:
-    """An agent service over what `folder` holds, which reaches the memory `through` a client.
+    """An agent service over what `folder` holds, which reaches the memory `through` a client, and its images
+    through another.
 
     `after`: the events that `seen` begins with. `far_tools`: what the root has from other services.
     `settings`: those that differ.
@@ -197,7 +200,7 @@ async def living(
         make_workdir(chosen, root)
         client = model_client or ModelClient(Endpoint.of(url=model.base_url, api_key=None))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
-        reader = through(MemoryClient(memory.loopback.channel("agent"), "Europe/Rome"))
+        plain = MemoryClient(memory.loopback.channel("agent"), "Europe/Rome")
 
         def changed(seat: Seat) -> Seat:
             return replace(change(seat), limits=limits) if limits else change(seat)
@@ -205,7 +208,8 @@ async def living(
         service = await assemble(
             settings=chosen,
             store=store,
-            memory=reader,
+            memory=through(plain),
+            images=images_through(plain.images),
             model=at_hand,
             root=root,
             zone="Europe/Rome",

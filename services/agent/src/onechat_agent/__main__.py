@@ -53,6 +53,7 @@ async def run(settings: AgentSettings) -> None:
             settings=settings,
             store=store,
             memory=memory,
+            images=memory.images,
             model=model,
             root=folder,
             zone=zone,

@@ -16,6 +16,7 @@ from onechat_runtime.store import Store
 
 from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.adapters.picture_scaling import PictureScaling
 from onechat_agent.agents import Agents
 from onechat_agent.asking import Asking
@@ -70,6 +71,7 @@ async def assemble(
     settings: AgentSettings,
     store: Store,
     memory: MemoryClient,
+    images: MemoryImages,
     model: ModelAtHand,
     root: AgentFolder,
     zone: str,
@@ -99,11 +101,11 @@ async def assemble(
         return [
             AgentCreateTool(children),
             SpawnTool(subagents),
-            TellTool(store, clock, queue, Kin(store), memory.images),
+            TellTool(store, clock, queue, Kin(store), images),
             RouteTool(routes),
             UnrouteTool(routes),
             RoutesTool(routes),
-            ImageShowTool(Showing(store, clock, events, memory.images)),
+            ImageShowTool(Showing(store, clock, events, images)),
             *far_tools,
         ]
 
@@ -165,7 +167,7 @@ async def assemble(
         queue=queue,
         events=events,
         views=Views(memory, compactor, day, patience),
-        pictures=PictureSource(memory.images, PictureScaling(), patience),
+        pictures=PictureSource(images, PictureScaling(), patience),
         asking=Asking(model.client, events, usage, clock, rng, telling),
         usage=usage,
         telling=telling,
@@ -185,7 +187,7 @@ async def assemble(
         usage=usage,
         proposals=proposals,
         store=store,
-        images=memory.images,
+        images=images,
     )
     background = (compactor.run, events.forget_old, outbox.run, agents.run, runs.run)
     return AgentService(served=served(servicer), background=background, root=root_seat, children=tuple(names))

@@ -27,6 +27,7 @@ CPU_MAX_S: Final = 20
 PNG_MAX: Final = 1_500_000  # bytes; a larger one is a photograph and goes as JPEG
 ORIENTATION: Final = 0x0112  # the field of EXIF; 1 is upright
 UNREADABLE, TOO_LARGE = 3, 4  #: exit statuses
+_JPEG, _END_OF_JPEG = b"\xff\xd8\xff", b"\xff\xd9"
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF")
 
 
@@ -40,6 +41,8 @@ def scaled(content: bytes) -> tuple[str, bytes]:
     Raises PictureTooLarge, and whatever a decoder raises.
     """
     Image.MAX_IMAGE_PIXELS = None  # counted here, after a JPEG's own scaling
+    if content.startswith(_JPEG):
+        content += _END_OF_JPEG  # one that was cut off is shown as far as it goes, as browsers do
     with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
         kind = image.format
         image.draft("RGB", (2 * SIDE_MAX, 2 * SIDE_MAX))
