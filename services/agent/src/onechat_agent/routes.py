@@ -1,7 +1,8 @@
 """The root's map from a source to the child that gets what comes from it.
 
-What is routed enters that child's log alone, and wakes it. Who gets a delivery: queue.py. What can be a
-source: domain/routes.py. What the root is told of it: tools/routes.py.
+What is routed enters that child's log alone, and wakes it. A route stays when its child is gone: it is the
+user's to take away, and the root gets what comes. Who gets a delivery: queue.py. What can be a source:
+domain/routes.py. What the root is told of it: tools/routes.py.
 """
 
 import json
@@ -38,8 +39,8 @@ class Routes:
         self._store = store
         self._clock = clock
 
-    def all(self) -> list[tuple[str, str]]:
-        """Every route, by source: (source, the child's name)."""
+    def all(self) -> list[tuple[str, str, bool]]:
+        """Every route, by source: (source, the child's name, whether that child is there)."""
         return self._store.read(agent_rows.all_routes)
 
     async def set(self, source: str, name: str, *, request_id: str) -> Changed:

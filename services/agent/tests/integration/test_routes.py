@@ -132,10 +132,14 @@ async def test_what_is_routed_to_a_child_that_is_gone_comes_to_the_root(
         await house.say("give that chat to House")
     shutil.rmtree(tmp_path / "data" / "agent" / "agents" / "House")
     async with living(tmp_path, memory, model) as house:
-        says(house, "", "I read it")
+        says(house, "", "I read it", call("routes"), "")
         await house.ended(await batch(house, "anybody there?", wakes_root=True))
+        await house.say("who has that chat?")
 
-        assert "| anybody there?" in (await house.lines())[-2]
+        lines = await house.lines()
+        came = [remarks.instead_of("House"), f"[WhatsApp] {CHAT}:", "| anybody there?", remarks.MAY_BE_EMPTY]
+        assert "work: " + "\n".join(came) in lines
+        assert lines[-1] == f"echo: {CHAT} goes to House, who is not there any more: it comes to you"
 
 
 async def test_what_is_for_an_agent_that_is_gone_comes_to_the_root_and_says_so(

@@ -176,10 +176,12 @@ def remove_route(db: apsw.Connection, source: str) -> None:
     db.execute("DELETE FROM routes WHERE source = ?", (source,))
 
 
-def all_routes(db: apsw.Connection) -> list[tuple[str, str]]:
-    """Every route, by source: (source, the agent's name)."""
-    rows = db.execute("SELECT source, name FROM routes JOIN agents USING (agent_id) ORDER BY source")
-    return [(row[0], row[1]) for row in rows]
+def all_routes(db: apsw.Connection) -> list[tuple[str, str, bool]]:
+    """Every route, by source: (source, the agent's name, whether it is there)."""
+    rows = db.execute(
+        "SELECT source, name, state <> 'removed' FROM routes JOIN agents USING (agent_id) ORDER BY source"
+    )
+    return [(row[0], row[1], bool(row[2])) for row in rows]
 
 
 def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, AgentId, str]]:

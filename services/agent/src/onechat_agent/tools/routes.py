@@ -21,8 +21,8 @@ _SOURCE: Final = (
 class Map(Protocol):
     """The routes."""
 
-    def all(self) -> list[tuple[str, str]]:
-        """Every route, by source: (source, the child's name)."""
+    def all(self) -> list[tuple[str, str, bool]]:
+        """Every route, by source: (source, the child's name, whether that child is there)."""
         ...
 
     async def set(self, source: str, name: str, *, request_id: str) -> Changed:
@@ -107,12 +107,20 @@ class RoutesTool:
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """A line each."""
-        lines = [f"{source} goes to {name}" for source, name in self._routes.all()]
+        gone = ", who is not there any more: it comes to you"
+        lines = [
+            f"{source} goes to {name}{'' if there else gone}" for source, name, there in self._routes.all()
+        ]
         return ToolResult(text="\n".join(lines) or "No chat is routed: all of them come to you.")
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Just `routes`."""
         return "routes"
+
+
+def _line(source: str, name: str, there: bool) -> str:
+    gone = "" if there else ", who is not there any more: it comes to you"
+    return f"{source} goes to {name}{gone}"
 
 
 def _you(name: str) -> str:
