@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class ServiceProcess:
         self.address: str = ready["address"]
         self.pid = process.pid
         self.pages: str = ready["pages"]
+        self.ready = ready  #: what its ready line said
         self.data = data
 
     def token(self, caller: str) -> str:
@@ -48,17 +49,17 @@ class ServiceProcess:
         return self._process.returncode
 
 
-def _command(service: str, data: Path) -> tuple[list[str], dict[str, str]]:
+def _command(service: str, data: Path, environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     theirs = ("ONECHAT_", "OPENAI_", "TELEGRAM_")  # of whoever runs the tests: a real token must stay out
     own = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-    own |= {"ONECHAT_DATA": str(data), f"ONECHAT_{service.upper()}_ADDRESS": "127.0.0.1:0"}
+    own |= {"ONECHAT_DATA": str(data), f"ONECHAT_{service.upper()}_ADDRESS": "127.0.0.1:0", **environ}
     return [sys.executable, "-m", f"onechat_{service}"], own
 
 
 @contextmanager
-def started(service: str, data: Path) -> Iterator[ServiceProcess]:
+def started(service: str, data: Path, **environ: str) -> Iterator[ServiceProcess]:
     """Start `service` on `data`, which may be empty; it is killed at the end if it still runs."""
-    command, environment = _command(service, data)
+    command, environment = _command(service, data, environ)
     process = subprocess.Popen(command, env=environment, cwd=data, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
@@ -75,9 +76,9 @@ def started(service: str, data: Path) -> Iterator[ServiceProcess]:
         process.stderr.close()
 
 
-def start_in_vain(service: str, data: Path) -> tuple[int, str]:
+def start_in_vain(service: str, data: Path, **environ: str) -> tuple[int, str]:
     """Start `service` where it cannot work: its exit code, and what it said on stderr."""
-    command, environment = _command(service, data)
+    command, environment = _command(service, data, environ)
     ended = subprocess.run(
         command, env=environment, cwd=data, capture_output=True, text=True, timeout=30, check=False
     )

@@ -143,6 +143,19 @@ async def test_a_put_that_is_undone_is_not_handed_over(running, store, outbox, r
     assert _keys(receiver) == ["b"]
 
 
+async def test_what_is_withdrawn_before_it_was_handed_over_never_is(put, store, outbox, receiver, until):
+    await put("a")
+    await put("b")
+    await store.write(lambda db: outbox.withdraw(db, kind="cup", key="a"))
+
+    task = asyncio.create_task(outbox.run())
+    await until(lambda: outbox.waiting() == 0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert _keys(receiver) == ["b"]
+
+
 async def test_a_known_key_is_ignored(put, outbox, running, receiver, until):
     receiver.closed = asyncio.Event()
     await put("a", body=b"first")

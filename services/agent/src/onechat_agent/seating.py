@@ -60,16 +60,17 @@ def fence(settings: AgentSettings) -> Fence:
 def make_workdir(settings: AgentSettings, folder: AgentFolder) -> None:
     """The working directory, made where it is missing. Raises StartRefused."""
     workdir = folder.workdir or settings.workdir
+    where = f"workdir in {folder.path / SETTINGS_FILE}" if folder.workdir else "ONECHAT_WORKDIR"
     try:
         workdir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StartRefused(
-            f"The working directory {workdir} cannot be made: {error.strerror}. Set ONECHAT_WORKDIR."
+            f"The working directory {workdir} cannot be made: {error.strerror}. Set {where}."
         ) from None
     if fence(settings).refuses(workdir.resolve()):
         raise StartRefused(
             f"The working directory {workdir} lies in the services' data, which is closed to tools. "
-            "Set ONECHAT_WORKDIR to another folder."
+            f"Set {where} to another folder."
         )
 
 

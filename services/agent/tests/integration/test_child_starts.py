@@ -30,6 +30,7 @@ from tests.fakes.child_folders import (
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel, call
+from tests.fakes.service_process import start_in_vain, started
 
 
 async def refused(folder: Path, memory: MemoryServer, model: ScriptedModel) -> str:
@@ -187,7 +188,7 @@ async def test_a_childs_file_that_cannot_be_used_stops_the_start_with_its_name(
     why = await refused(tmp_path, memory, model)
 
     assert said in why
-    assert str(folder) in why or "workdir" in (text or "")
+    assert str(folder) in why
 
 
 async def test_a_copied_folder_stops_the_start_and_nothing_is_changed(
@@ -268,6 +269,26 @@ async def test_a_folder_that_cannot_be_made_is_said_in_the_status_and_made_once_
         await ready(house, "House")
         assert house.board.troubles() == {}
         assert agent_folder.read(in_the_way).id == HOUSE
+
+
+def test_the_ready_line_names_the_children(tmp_path: Path) -> None:
+    agents_in(tmp_path).mkdir(parents=True)
+    put_house(tmp_path)
+
+    with started("agent", tmp_path / "data", ONECHAT_WORKDIR=str(tmp_path / "work")) as service:
+        assert service.ready["children"] == ["House"]
+
+
+def test_a_childs_broken_file_is_a_line_on_the_error_output_that_names_it(tmp_path: Path) -> None:
+    broken = agents_in(tmp_path) / "House" / "agent.toml"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("id = ")
+
+    code, said = start_in_vain("agent", tmp_path / "data", ONECHAT_WORKDIR=str(tmp_path / "work"))
+
+    assert code == 2
+    assert said.count("\n") == 1
+    assert str(broken) in said
 
 
 async def _told(house: House) -> bool:
