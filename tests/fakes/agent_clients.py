@@ -34,6 +34,7 @@ class ChatAgent(AgentServicer):
     stops: list[agent_service_pb2.StopTurnRequest] = field(default_factory=list)
     on_stop: Callable[[], Awaitable[None]] | None = None
     usage: list[usage_pb2.Usage] = field(default_factory=list)
+    proposals: dict[int, event_pb2.Proposal] = field(default_factory=dict)  #: by number
     memory_away: bool = False  #: the memory service does not answer
     usage_asked: list[str] = field(default_factory=list)  #: since which day
     listening: int = 0  #: subscribers that are here
@@ -113,6 +114,23 @@ class ChatAgent(AgentServicer):
         state = delivery_pb2.DELIVERY_STATE_DONE if done else delivery_pb2.DELIVERY_STATE_QUEUED
         delivery = delivery_pb2.Delivery(key=request.key, state=state)
         return agent_service_pb2.ListDeliveriesResponse(deliveries=[delivery])
+
+    async def ListProposals(self, request: Any, context: Any) -> agent_service_pb2.ListProposalsResponse:
+        found = [one for one in self.proposals.values() if request.state in (0, one.state)]
+        return agent_service_pb2.ListProposalsResponse(proposals=reversed(found))
+
+    async def propose(self, number: int, text: str, state: str = "OPEN", outcome: str = "") -> None:
+        """A proposal is made, or has changed."""
+        proposal = event_pb2.Proposal(
+            number=number,
+            agent_id=ROOT,
+            agent="One",
+            text=text,
+            state=event_pb2.ProposalState.Value(f"PROPOSAL_STATE_{state}"),
+            outcome=outcome,
+        )
+        self.proposals[number] = proposal
+        await self.tell(proposal=event_pb2.ProposalChange(proposal=proposal))
 
     async def GetUsage(self, request: Any, context: Any) -> agent_service_pb2.GetUsageResponse:
         self.usage_asked.append(request.since_day)

@@ -218,3 +218,22 @@ async def test_quit_leaves(service, tmp_path, word):
         chat.say(word)
 
     assert view.left
+
+
+async def test_what_was_asked_long_ago_is_shown_at_each_opening_until_it_is_answered(
+    agent, service, tmp_path
+):
+    """Its event may lie far before what an opening shows."""
+    await agent.propose(1, "One asks to run shell:")
+    for number in range(60):
+        await agent.notice(f"n{number}")
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await view.until(lambda: "n59" in view.texts() and chat.transcript.awaiting.next == 1)
+        assert view.texts().count("proposal 1: One asks to run shell:") == 1
+
+        await agent.propose(1, "One asks to run shell:", "DONE", "| ran")
+        await view.until(lambda: "| ran" in view.texts())
+
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+        assert chat.transcript.awaiting.next is None

@@ -200,3 +200,19 @@ async def test_what_a_script_of_keys_sees_without_colour(agent, opened):
 
     assert code == Exit.OK
     assert not COLOURS.search(terminal.raw)
+
+
+async def test_a_proposal_is_answered_with_a_key_and_enter(agent, opened):
+    """The key only writes the answer: what is asked may change at the moment it is pressed."""
+    async with opened() as terminal:
+        await terminal.until("One · ready")
+        await agent.propose(7, 'One asks to run shell in /home:\ncommand: "ls"')
+        await terminal.until("proposal 7: One asks to run shell in /home:", 'command: "ls"', "Alt-Y yes")
+
+        terminal.type("\x1by")
+        await terminal.until("/yes 7")
+        terminal.type(ENTER)
+        await terminal.until("did /yes 7")
+
+    assert [one.line for one in agent.commands.values()] == ["/yes 7"]
+    assert agent.texts() == []

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Final, cast
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, usage_pb2
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2, usage_pb2
 from onechat_runtime.channels import NO_DEADLINE, open_channel
 
-from onechat_cli.adapters.agent_events import heard_from_proto
-from onechat_cli.domain.happening import Heard, Place
+from onechat_cli.adapters.agent_events import heard_from_proto, proposed_from_proto
+from onechat_cli.domain.happening import Heard, Place, Proposed
 from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.spent import Spent
 from onechat_cli.domain.typed import Typed
@@ -100,6 +100,12 @@ class AgentClient:
         request = agent_service_pb2.StopTurnRequest(request_id=request_id, before_time=_instant(before))
         response = await self._stub.StopTurn(request, timeout=_READ_S)
         return list(response.stopped)
+
+    async def open_proposals(self, most: int) -> list[tuple[str, Proposed]]:
+        """What awaits the user's yes, with who asks: the newest `most`, the oldest of them first."""
+        request = agent_service_pb2.ListProposalsRequest(state=event_pb2.PROPOSAL_STATE_OPEN, page_size=most)
+        response = await self._stub.ListProposals(request, timeout=_READ_S)
+        return [(one.agent, proposed_from_proto(one)) for one in reversed(response.proposals)]
 
     async def delivery_state(self, key: str) -> tuple[bool, str]:
         """Whether the message of `key` is done, and the turn that took it; (False, "") while unknown."""

@@ -101,7 +101,7 @@ def _body(event: event_pb2.Event) -> Body | None:  # one arm for each kind of ev
         case "notice":
             return Noticed(text=event.notice.text, answered=_keys(event.notice.answered))
         case "proposal":
-            return _proposed(event.proposal.proposal)
+            return proposed_from_proto(event.proposal.proposal)
         case _:
             return None
 
@@ -117,7 +117,8 @@ def _keys(answered: Iterable[event_pb2.Answered]) -> tuple[str, ...]:
     return tuple(one.key for one in answered)
 
 
-def _proposed(proposal: event_pb2.Proposal) -> Proposed:
+def proposed_from_proto(proposal: event_pb2.Proposal) -> Proposed:
+    """A proposal, whole."""
     name = event_pb2.ProposalState.Name(proposal.state) if proposal.state in _KNOWN else "of a newer version"
     return Proposed(
         number=proposal.number,

@@ -16,12 +16,13 @@ from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_cli.chat.kept import Kept
 from onechat_cli.chat.reopening import earlier_lines
-from onechat_cli.domain.happening import Event, Heard, Opened, Place
+from onechat_cli.domain.happening import Event, Heard, Opened, Place, Proposed
 from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.transcript import Kind, Line, Transcript
 from onechat_cli.domain.typed import LEAVING, Typed, is_command
 
 LAST_EVENTS: Final = 40  # shown at the very first opening: the last few exchanges
+ASKED: Final = 10  # proposals shown at an opening; /proposals shows more
 _AGAIN_S: Final = (0.3, 5.0)  # the first pause before another try, and the longest
 
 
@@ -42,6 +43,9 @@ class Agent(Protocol):
 
     async def stop(self, *, request_id: str, before: datetime) -> list[str]:
         """Stops the root's turn; whose were stopped."""
+
+    async def open_proposals(self, most: int) -> list[tuple[str, Proposed]]:
+        """What awaits the user's yes, with who asks: the newest `most`, the oldest of them first."""
 
 
 class View(Protocol):
@@ -75,6 +79,7 @@ class Conversation:
         self._opened_at: datetime | None = None
         self._header_due = True
         self._earlier_due = self._place is not None
+        self._asked_due = True
         self._left: list[Line] = []  # of messages that the last chat could not send, until they are shown
         self._said_away = False
         self.transcript = Transcript()
@@ -175,8 +180,16 @@ class Conversation:
             self._earlier_due = False
             self._show(await earlier_lines(self._agent, self._place, self.transcript))
         self._show_left()
+        await self._show_asked()
         self._wake.set()
         self._view.refresh()
+
+    async def _show_asked(self) -> None:
+        """What has no answer yet, also where it was asked long before what is shown here."""
+        with contextlib.suppress(RemoteError):
+            for agent, proposed in await self._agent.open_proposals(ASKED):
+                self._show(self.transcript.still_open(agent, proposed, again=self._asked_due))
+            self._asked_due = False
 
     def _header(self, event: Event) -> None:
         """Before the first line of what was missed, say so; nothing before what happens now."""
@@ -253,7 +266,7 @@ class Conversation:
             else:
                 self._remark(error.message)
             return
-        self._show(self.transcript.answered(answer))
+        self._show(self.transcript.answered(line, answer))
 
     async def _stop(self) -> None:
         try:

@@ -1,4 +1,7 @@
-"""The chat's keys: Enter sends, Alt-Enter or Ctrl-J begins a new line, Ctrl-C, Ctrl-D, Ctrl-Z."""
+"""The chat's keys: Enter sends, Alt-Enter or Ctrl-J begins a new line, Alt-Y and Alt-N answer a proposal.
+
+Ctrl-C, Ctrl-D and Ctrl-Z are those of any terminal.
+"""
 
 import time
 from collections.abc import Callable
@@ -33,8 +36,13 @@ def bindings(
     enter: Callable[[str], None],
     interrupt: Callable[[], None],
     leave: Callable[[], None],
+    answer: Callable[[str], str],
 ) -> KeyBindings:
-    """Key bindings for `buffer`; `enter` gets the text that is sent, with the line ends that were typed."""
+    """Key bindings for `buffer`; `enter` gets the text that is sent, with the line ends that were typed.
+
+    `answer` gives the line that says "yes" or "no" to what is asked, or "". A key only writes it, and Enter
+    sends it: what is asked may change at the very moment that the key is pressed.
+    """
     keys = KeyBindings()
 
     def send() -> None:
@@ -57,6 +65,19 @@ def bindings(
     @keys.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:
         buffer.newline(copy_margin=False)
+
+    def write(word: str) -> None:
+        line = answer(word)
+        if line and not buffer.text:
+            buffer.insert_text(line)
+
+    @keys.add("escape", "y")
+    def _(event: KeyPressEvent) -> None:
+        write("yes")
+
+    @keys.add("escape", "n")
+    def _(event: KeyPressEvent) -> None:
+        write("no")
 
     @keys.add("c-c")
     @keys.add("<sigint>")

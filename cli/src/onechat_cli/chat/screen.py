@@ -64,7 +64,12 @@ class Screen:
         self._app: Application[None] = Application(
             layout=Layout(self._rows()),
             key_bindings=bindings(
-                self._buffer, burst=burst, enter=self._enter, interrupt=self._interrupt, leave=self.leave
+                self._buffer,
+                burst=burst,
+                enter=self._enter,
+                interrupt=self._interrupt,
+                leave=self.leave,
+                answer=self._answer_line,
             ),
             style=merge_styles([default_ui_style(), STYLE]),
             input=keys,
@@ -121,6 +126,11 @@ class Screen:
     def _enter(self, text: str) -> None:
         if self._conversation is not None:
             self._conversation.say(text)
+
+    def _answer_line(self, word: str) -> str:
+        """The command that answers what the status row names; empty when nothing is asked."""
+        asked = self._conversation.transcript.awaiting.next if self._conversation is not None else None
+        return "" if asked is None else f"/{word} {asked}"
 
     def _interrupt(self) -> None:
         """Ctrl-C: end the turn at work; else clear what is typed; else say how to leave."""
@@ -187,4 +197,6 @@ class Screen:
             return f"  {'away, trying again' if conversation.tried else 'connecting'}{waiting}"
         name = conversation.name or "the agent"
         doing = "at work · Ctrl-C stops" if conversation.transcript.busy else "ready"
-        return f"  {name} · {doing}{waiting}"
+        asked = conversation.transcript.awaiting.next
+        question = "" if asked is None else f" · proposal {asked}: Alt-Y yes, Alt-N no, then Enter"
+        return f"  {name} · {doing}{question}{waiting}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, assert_never
 
+from onechat_cli.domain.awaiting import SOURCE, Awaiting
 from onechat_cli.domain.happening import (
     Acted,
     Commanded,
@@ -67,6 +68,7 @@ class Transcript:
     shown: int = 0  #: the newest event's number; older ones are not folded again
     working: dict[str, str] = field(default_factory=dict)  #: turns at work → the agent's id
     calls: ToolCalls = field(default_factory=ToolCalls)
+    awaiting: Awaiting = field(default_factory=Awaiting)  #: what the user is asked
     mine: set[str] = field(default_factory=set)  #: keys that this client printed when they were typed
     awaited: set[str] = field(default_factory=set)  #: of them, those without an answer yet
     _commands: list[str] = field(default_factory=list)
@@ -92,11 +94,16 @@ class Transcript:
     def commanded(self, line: str) -> list[Line]:
         """The user gave a command here; its answer comes by `answered`, the stream's copy is left out."""
         self._commands.append(line)
+        self.awaiting.answered_by(line)
         return _lines(Kind.USER, line)
 
-    def answered(self, answer: str) -> list[Line]:
-        """The answer to a command that was given here."""
-        return _lines(Kind.COMMAND, answer)
+    def answered(self, line: str, answer: str) -> list[Line]:
+        """The answer to the command `line`, which was given here."""
+        return [] if self.awaiting.says_nothing_new(line) else _lines(Kind.COMMAND, answer)
+
+    def still_open(self, agent: str, proposed: Proposed, *, again: bool) -> list[Line]:
+        """A proposal that awaits an answer; `again`: also if it was heard of."""
+        return self._proposal(agent, proposed, again=again)
 
     def reopened(self, *, same_stream: bool) -> None:
         """The stream was opened again. In another stream nothing that was known holds."""
@@ -105,6 +112,7 @@ class Transcript:
             self.shown = 0
             self.working.clear()
             self.calls = ToolCalls()
+            self.awaiting = Awaiting()
             self._stream = None
 
     def fold(self, item: Item) -> list[Line]:
@@ -136,6 +144,8 @@ class Transcript:
                     return []
                 shown = f"{text}\n[{images} {'image' if images == 1 else 'images'}]" if images else text
                 return [*self._break(), *_lines(Kind.USER, shown)]
+            case Outside(source=source) if source.startswith(SOURCE):
+                return []
             case Outside(source=source, text=text):
                 return [*self._break(), *_outside(self._heading(event, source), text)]
             case TurnChanged():
@@ -152,7 +162,7 @@ class Transcript:
                 self.awaited.difference_update(answered)
                 return [*self._break(), *self._notice(event.turn, text)]
             case Proposed():
-                return [*self._break(), *_lines(Kind.NOTICE, _proposal(event.agent, event.body))]
+                return [*self._break(), *self._proposal(event.agent, event.body)]
             case _:
                 assert_never(event.body)
 
@@ -169,6 +179,10 @@ class Transcript:
         if changed.state is TurnState.FAILED and changed.reason:
             return [*lines, *self._notice(event.turn, self._named(event, changed.reason))]
         return lines
+
+    def _proposal(self, agent: str, proposed: Proposed, *, again: bool = False) -> list[Line]:
+        text = self.awaiting.fold(agent, proposed, again=again)
+        return _lines(Kind.NOTICE, text) if text else []
 
     def _notice(self, turn: str, text: str) -> list[Line]:
         """A sentence of onechat. A failed turn's reason may come as a notice too: it is said once."""
@@ -264,11 +278,3 @@ def _outside(heading: str, text: str) -> list[Line]:
     if not heading:
         return lines
     return [Line(kind=Kind.OUTSIDE, text=heading, first=True), *lines]
-
-
-def _proposal(agent: str, proposed: Proposed) -> str:
-    if proposed.state == "open":
-        number = proposed.number
-        return f"{agent} asks: {proposed.text}\n/yes {number} lets it, /no {number} refuses."
-    outcome = f": {proposed.outcome}" if proposed.outcome else ""
-    return f"{agent}'s proposal {proposed.number} is {proposed.state}{outcome}"
