@@ -1,7 +1,8 @@
 """What a request holds, as the brain reads it: the view, the state block, and the turn so far. Pure.
 
-The order of a turn's input: a user text with `<chat>` … `</chat>`, the state block, the turn's messages
-(`user: …`, `work: …`), then calls, their outputs, more messages, and remarks of onechat in brackets. A
+The order of a turn's input: a user text with `<chat>` … `</chat>`, the state block, a subagent's own chat in
+`<log>` … `</log>`, the turn's messages (`user: …`, `work: …`), then calls, their outputs, more messages, and
+remarks of onechat in brackets. A
 compaction's task begins with `Compaction:` and holds `<input>`. Whether a request is well formed: rules.py.
 """
 
@@ -18,6 +19,7 @@ VIEW_LINE = re.compile(r"^(\d+)\+(\d+)\|(.*)$", re.MULTILINE)
 TASK_START = "Compaction:"
 KIND = re.compile(r"(user|work|note): ?")
 ROLLED_OVER = re.compile(r"\bsteps\b")  # in a remark: the turn goes on, and what was done stands in the view
+OWN_CHAT = "<log>\n"  # what a subagent did before: nothing to do again
 OUTSIDE_MARK = "| "
 REPORT_START = re.compile(r"\[[A-Za-z][A-Za-z0-9-]*\] ")  # an agent's name; not `[image …]`, not `[ ]`
 
@@ -138,7 +140,9 @@ def _split_state(turn: list[Entry]) -> tuple[str, list[Entry]]:
 
 
 def _voiced(turn: list[Entry]) -> tuple[Entry, ...]:
-    """`turn` with kinds read; where kinds are written, words in brackets without one are remarks."""
+    """`turn` with kinds read; where kinds are written, words in brackets without one are remarks, and so is
+    an own chat.
+    """
     users = [entry for entry in turn if isinstance(entry, Said) and entry.voice is Voice.USER]
     kinds_written = any(KIND.match(entry.text) for entry in users)
     voiced: list[Entry] = []
@@ -149,7 +153,8 @@ def _voiced(turn: list[Entry]) -> tuple[Entry, ...]:
                 voice = Voice.USER if found[1] == "user" else Voice.WORK
                 voiced.append(replace(entry, text=entry.text[found.end() :], voice=voice))
                 continue
-            if kinds_written and entry.text.startswith("(") and entry.text.endswith(")"):
+            in_brackets = entry.text.startswith("(") and entry.text.endswith(")")
+            if kinds_written and (in_brackets or entry.text.startswith(OWN_CHAT)):
                 voiced.append(replace(entry, voice=Voice.REMARK))
                 continue
         voiced.append(entry)

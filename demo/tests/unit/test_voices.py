@@ -113,6 +113,17 @@ def test_a_remark_is_not_answered(turn: Turn) -> None:
     assert "(so)" in answer(turn("(so)")).text
 
 
+def test_what_a_subagents_own_chat_asked_for_is_not_done_again(turn: Turn) -> None:
+    own_chat = {
+        "role": "user",
+        "content": "<log>\n0|note: what you are\n1|user: run ls\n2|reply: done\n</log>",
+    }
+
+    reply = answer(turn(own_chat, "run pwd"))
+
+    assert [arguments(call) for call in reply.calls] == [{"command": "pwd"}]
+
+
 def test_after_a_roll_over_nothing_runs_again(turn: Turn) -> None:
     """The steps so far are in the view by then; running them again would never end."""
     remark = {"role": "user", "content": "(This turn goes on from a new view. Your steps are in it.)"}
