@@ -13,7 +13,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
-from onechat_agent.adapters import delivery_rows
+from onechat_agent.adapters import agent_rows, delivery_rows
 from onechat_agent.domain.agent import Agent
 from onechat_agent.domain.between import pictures, told
 from onechat_agent.domain.chat import AgentId
@@ -59,15 +59,16 @@ class TellTool:
         self._kin = kin
         self._images = images
         # Calls of one step run side by side; what one agent tells keeps the order in which it called.
-        self._turns: defaultdict[AgentId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._line: defaultdict[AgentId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Queues it for the agent of that name, on disk when this answers."""
-        async with self._turns[context.agent]:
+        name = arguments["name"].strip().strip("[]")
+        async with self._line[context.agent]:
             known = self._store.read(lambda db: delivery_rows.known(db, context.call_key))
             if known is not None:
-                return ToolResult(text=_said(arguments["name"], known[0]))
-            return await self._tell(context, arguments["name"], clean(arguments["message"]).strip())
+                return self._said(known[0])
+            return await self._tell(context, name, clean(arguments["message"]).strip())
 
     async def _tell(self, context: CallContext, name: str, message: str) -> ToolResult:
         to = self._kin.own(context.agent, name)
@@ -82,8 +83,7 @@ class TellTool:
             return _refused("the memory service, which has the pictures, could not be reached")
         if missing:
             return _refused(f"no picture {missing[0]} is stored")
-        delivery = await self._queued(context, to, message, images)
-        return ToolResult(text=_said(to.name, delivery))
+        return self._said(await self._queued(context, to, message, images))
 
     async def _queued(
         self, context: CallContext, to: Agent, message: str, images: tuple[str, ...]
@@ -104,6 +104,15 @@ class TellTool:
 
         return await committed(self._store, self._clock, job)
 
+    def _said(self, delivery: Delivery) -> ToolResult:
+        name = self._store.read(lambda db: agent_rows.name_of(db, delivery.agent))
+        if delivery.wakes:
+            return ToolResult(text=f"{name} has it.")
+        return ToolResult(
+            text=f"{name} has it in its chat and does not go to work on it: this has gone back and forth "
+            f"between agents {delivery.hops} times without the user. If it matters, end your turn and say so."
+        )
+
     def _nobody(self, agent: AgentId, name: str) -> str:
         names = ", ".join(self._kin.names(agent))
         nobody = f"you have no agent called {one_line(clean(name), 40)}"
@@ -112,15 +121,6 @@ class TellTool:
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Such as `tell: House, look at the boiler`."""
         return f"tell: {one_line(arguments['name'], 40)}, {arguments['message']}"
-
-
-def _said(name: str, delivery: Delivery) -> str:
-    if delivery.wakes:
-        return f"{name} has it."
-    return (
-        f"{name} has it in its chat and does not go to work on it: this has gone back and forth between "
-        f"agents {delivery.hops} times without the user. If it matters, end your turn and say so."
-    )
 
 
 def _refused(why: str) -> ToolResult:
