@@ -81,8 +81,15 @@ def opening_note(name: str, owner: str) -> str:
 
 
 def log_text(messages: Iterable[tuple[Message, str]]) -> str:
-    """A subagent's own log as its turns show it: each message with the text that is shown of it."""
-    lines = [f"{message.id}|{message.kind}: {text}" for message, text in messages]
+    """A subagent's own log as its turns show it: each message with the text that is shown of it.
+
+    Pictures are named in lines of their own; new ones stand with the messages of their turn.
+    """
+    lines: list[str] = []
+    for message, text in messages:
+        lines.append(f"{message.id}|{message.kind}: {text}")
+        marks = (f"[image {image}]" for image in message.images)
+        lines += [mark for mark in marks if mark not in text.splitlines()]
     return "\n".join(["<log>", *lines, "</log>"])
 
 
