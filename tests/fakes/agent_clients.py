@@ -15,9 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2, delivery_pb2, event_pb2, usage_pb2
 from onechat_runtime.errors import ServiceError
 
-from tests.fakes.agent_servicer import AgentServicer
-
-ROOT = "root-id"
+from tests.fakes.agent_servicer import ROOT, AgentServicer
 
 
 class StreamCut(ServiceError):

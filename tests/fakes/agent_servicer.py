@@ -28,6 +28,7 @@ from onechat_runtime.tokens import CALLERS
 from tests.fakes.loopback import TOKENS, Loopback, serving
 
 _COMMAND = re.compile(r"/[a-zA-Z_]+(@\w+)?(\s.*)?", re.DOTALL)
+ROOT = "root-id"
 _DESCRIPTOR = agent_service_pb2.DESCRIPTOR.services_by_name["AgentService"]
 
 
@@ -93,6 +94,10 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
             ]
         )
 
+    async def ListAgents(self, request: Any, context: Any) -> agent_service_pb2.ListAgentsResponse:
+        root = agent_service_pb2.Agent(agent_id=ROOT, name="One", role=agent_service_pb2.AGENT_ROLE_ROOT)
+        return agent_service_pb2.ListAgentsResponse(agents=[root])
+
     async def RunCommand(self, request: Any, context: Any) -> agent_service_pb2.RunCommandResponse:
         await self._called("RunCommand")
         fault = self._fault("RunCommand", [request.request_id])
@@ -155,7 +160,8 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     async def tell(self, **fields: Any) -> int:
         """Add an event; its number."""
         self._number += 1
-        self.events.append(event_pb2.Event(number=self._number, agent="One", audience="user", **fields))
+        fields = {"agent_id": ROOT, "agent": "One", "audience": "user", **fields}
+        self.events.append(event_pb2.Event(number=self._number, **fields))
         await self._wake()
         return self._number
 

@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from onechat.agent.v1 import event_pb2
 from onechat_telegram.adapters import piece_store
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.pieces import pieces_of
@@ -49,6 +50,25 @@ async def test_why_a_turn_failed_is_said_once(running: Running) -> None:
     await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
 
     assert running.api.texts() == ["The key is wrong.", "The model refused.", "next"]
+
+
+async def test_what_other_agents_reply_is_not_shown_and_their_notices_say_whose_they_are(
+    running: Running,
+) -> None:
+    """A child's reply goes to the root, which says what the user needs of it: else each would come twice."""
+    child = {"agent_id": "house-id", "agent": "House", "turn": "t1"}
+    await running.agent.tell(reply=event_pb2.Reply(text="the boiler is broken"), **child)
+    failed = event_pb2.TurnChange(state="STATE_FAILED", reason="The model refused.")
+    await running.agent.tell(turn_change=failed, **child)
+    await running.agent.tell(notice=event_pb2.Notice(text="Today's limit is used up."), **child)
+    await running.agent.reply("House says that the boiler is broken.")
+
+    await running.api.until(lambda: len(running.api.sent) >= 2)
+
+    assert running.api.texts() == [
+        "[House] Today's limit is used up.",
+        "House says that the boiler is broken.",
+    ]
 
 
 async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Running) -> None:

@@ -28,6 +28,7 @@ from onechat_telegram.domain.updates import Written
 
 DELIVER_S: Final = 10.0
 COMMAND_S: Final = 30.0
+LIST_S: Final = 10.0
 _CHANGE: Final = event_pb2.TurnChange
 
 
@@ -73,6 +74,7 @@ class Agent:
     async def follow(self, after: EventPlace | None) -> AsyncGenerator[AgentEvent, None]:
         """What happens after `after`, without end; from now on without it.
 
+        The chat is with the root: what other agents reply goes to the agents above them, and is not shown.
         Raises EventsMissed when events after that place are not all kept.
         """
         request = agent_service_pb2.SubscribeRequest(audience="user")
@@ -81,8 +83,10 @@ class Agent:
         try:
             # It waits for an agent service that is away, and is there as soon as that is.
             stream = self._stub.Subscribe(request, timeout=NO_DEADLINE, wait_for_ready=True)
+            root = ""
             async for response in stream:
-                yield _event(response)
+                root = root or await self._root()
+                yield _event(response, root)
         except RemoteError as error:
             if error.reason != "EVENTS_GONE":
                 raise
@@ -91,7 +95,14 @@ class Agent:
             raise EventsMissed(place) from None
 
 
-def _event(response: agent_service_pb2.SubscribeResponse) -> AgentEvent:
+    async def _root(self) -> str:
+        """The root's id, which it keeps for ever."""
+        request = agent_service_pb2.ListAgentsRequest(page_size=1)
+        response = await self._stub.ListAgents(request, timeout=LIST_S)
+        return str(response.agents[0].agent_id)
+
+
+def _event(response: agent_service_pb2.SubscribeResponse, root: str) -> AgentEvent:
     place = EventPlace(stream=response.stream, number=response.number)
     if response.HasField("ready"):
         return Opened(place=place)
@@ -100,6 +111,10 @@ def _event(response: agent_service_pb2.SubscribeResponse) -> AgentEvent:
     event = response.event
     place = EventPlace(stream=response.stream, number=event.number)
     match event.WhichOneof("body"):
+        case "notice" if event.agent_id != root:
+            return Said(place=place, turn=event.turn, text=f"[{event.agent}] {event.notice.text}")
+        case "reply" | "turn_change" if event.agent_id != root:
+            return NotShown(place=place)
         case "reply":
             return Said(place=place, turn=event.turn, text=event.reply.text)
         case "notice":
