@@ -7,11 +7,11 @@ picture. Who starts it: picture_scaling.py. Sizes are pixels unless they say byt
 """
 
 import io
-import resource
 import sys
 from contextlib import suppress
 from typing import Final
 
+from onechat_runtime.few_means import give_up_means
 from PIL import (
     Image,
     ImageOps,
@@ -103,14 +103,7 @@ def _rehearse() -> None:
 
 def _give_up_the_rest() -> None:
     """Little memory and time, no file, no other process's secrets."""
-    for limit, most in (
-        (resource.RLIMIT_AS, MEMORY_MAX),
-        (resource.RLIMIT_CPU, CPU_MAX_S),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with suppress(OSError, ValueError):  # a lower limit holds already
-            resource.setrlimit(limit, (most, most))
+    give_up_means(memory_bytes=MEMORY_MAX, cpu_s=CPU_MAX_S)
     with suppress(OSError, AttributeError):
         if version := landlock_version():
             restrict(["/"], [], [], version)

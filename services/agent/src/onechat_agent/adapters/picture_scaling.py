@@ -4,19 +4,17 @@ Two at a time in the whole service, so that many pictures take time rather than 
 """
 
 import asyncio
-import subprocess
-import sys
-from contextlib import suppress
 from typing import Final
 
 from onechat_runtime import logs
+from onechat_runtime.confined import confined
 
-from onechat_agent.adapters.picture_process import TOO_LARGE
 from onechat_agent.model.items import Picture
 
 AT_ONCE: Final = 2
 LONGEST_S: Final = 60.0  # the process ends itself after 20 s of work; a busy machine may take longer for them
 _PROCESS: Final = "onechat_agent.adapters.picture_process"
+_TOO_LARGE: Final = 4  # that module's exit status; importing it would load Pillow into the service
 
 log = logs.get("onechat.agent")
 
@@ -35,28 +33,14 @@ class PictureScaling:
     async def scaled(self, content: bytes) -> Picture:
         """`content` upright, its first frame, at most 2,048 pixels a side. Raises PictureUnfit."""
         async with self._room:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-m", _PROCESS),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={},
-            )
-            try:
-                async with asyncio.timeout(self._longest_s):
-                    made, _ = await process.communicate(content)
-            except TimeoutError:
-                log.warning("picture_too_slow", size_bytes=len(content))
-                raise PictureUnfit("it takes too long to be decoded") from None
-            finally:
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        process.kill()
-                    await asyncio.shield(process.wait())
-        kind, end, picture = made.partition(b"\n")
-        if process.returncode == 0 and end:
+            done = await confined(_PROCESS, content, longest_s=self._longest_s)
+        if done.status is None:
+            log.warning("picture_too_slow", size_bytes=len(content))
+            raise PictureUnfit("it takes too long to be decoded")
+        kind, end, picture = done.output.partition(b"\n")
+        if done.status == 0 and end:
             return Picture(media_type=kind.decode("ascii"), content=picture)
-        log.warning("picture_unfit", size_bytes=len(content), status=process.returncode)
-        if process.returncode == TOO_LARGE:
+        log.warning("picture_unfit", size_bytes=len(content), status=done.status)
+        if done.status == _TOO_LARGE:
             raise PictureUnfit("it has too many pixels to be decoded")
         raise PictureUnfit("it cannot be decoded")
