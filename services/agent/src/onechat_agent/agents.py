@@ -5,7 +5,6 @@ and loop.py. What is on disk of one: adapters/agent_folder.py and adapters/agent
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,19 +12,18 @@ from types import MappingProxyType
 
 import apsw
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import RemoteError, StoreFull
-from onechat_runtime.request_ids import once
+from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
-from onechat_agent import sentences
-from onechat_agent.adapters import delivery_rows, turn_rows
+from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.adapters.memory import MemoryClient
-from onechat_agent.domain.agent import Role
+from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.roster import AgentSeen, LastTurn, roster
 from onechat_agent.errors import AgentUnknown
 from onechat_agent.loop import AgentLoop
 from onechat_agent.seat import Seat
+from onechat_agent.turn import TurnAtWork
 
 Life = Callable[[], Awaitable[None]]
 """What an agent does as long as it is there; when it returns, the agent leaves."""
@@ -90,7 +88,29 @@ class Agents:
 
     def find(self, name: str) -> AgentSeen:
         """The open agent of that name or id; empty is the root. Raises AgentUnknown."""
-        return self._seen(self._id(name))
+        agent = self.id_of(name)
+        if agent not in self._members:
+            raise AgentUnknown()
+        return self._seen(agent)
+
+    def id_of(self, name: str) -> AgentId:
+        """The agent of that name or id, a subagent that is done too; empty: the root. Raises AgentUnknown."""
+        if not name:
+            return self._root
+
+        def named(db: apsw.Connection) -> Agent | None:
+            return agent_rows.agent(db, AgentId(name)) or agent_rows.named(db, name)
+
+        found = self._store.read(named)
+        if found is None or found.state is AgentState.REMOVED:
+            raise AgentUnknown()
+        return found.id
+
+    def turns_before(self, before: datetime | None, *, of: AgentId | None) -> dict[AgentId, TurnAtWork]:
+        """Turns at work that began before `before` (None: that are now), of the agent `of` or of all."""
+        chosen = [one for agent, one in self._members.items() if of in (None, agent)]
+        turns = {one.seat.id: one.loop.turn_before(before) for one in chosen}
+        return {agent: turn for agent, turn in turns.items() if turn is not None}
 
     async def messages(self, agent: AgentId) -> tuple[int, int]:
         """(messages in the agent's log, its generation); zeros while it is still to be made.
@@ -103,48 +123,6 @@ class Agents:
             if error.reason != "LOG_UNKNOWN":
                 raise
             return 0, 0
-
-    async def stop(
-        self, name: str, *, everybody: bool, before: datetime | None, request_id: str, body: bytes
-    ) -> list[str]:
-        """Ends turns that began before `before`, of one agent or of all; the names of the stopped.
-
-        On disk when it answers: no restart takes such a turn up again. `before` None: what is at work now.
-        The same `request_id` and `body` give the first answer and stop nothing. Raises AgentUnknown,
-        KeyReused.
-        """
-        chosen = list(self._members) if everybody else [self._id(name)]
-        turns = {agent: turn for agent in chosen if (turn := self._members[agent].loop.turn_before(before))}
-        names = [self._seats[agent].name for agent in turns]
-        repeated = True
-
-        def job(db: apsw.Connection) -> bytes:
-            def answer() -> bytes:
-                nonlocal repeated
-                repeated = False
-                for turn in turns.values():
-                    if turn.id is not None:
-                        turn_rows.ask_stop(db, turn.id, sentences.STOPPED)
-                return json.dumps(names).encode()
-
-            return once(db, request_id=request_id, body=body, now=self._clock.now(), answer=answer)
-
-        try:
-            stopped = await self._store.write(job)
-        except StoreFull:  # it must work then too; its turn's end waits for space
-            stopped, repeated = json.dumps(names).encode(), False
-        if not repeated:
-            for turn in turns.values():
-                turn.stop()
-        return list(json.loads(stopped))
-
-    def _id(self, name: str) -> AgentId:
-        if not name:
-            return self._root
-        for agent, seat in self._seats.items():
-            if name == agent or name.casefold() == seat.name.casefold():
-                return agent
-        raise AgentUnknown()
 
     def _in_order(self) -> list[AgentId]:
         def below(parent: AgentId) -> list[AgentId]:

@@ -43,6 +43,7 @@ from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
 from onechat_agent.servicer import AgentServicer, served
 from onechat_agent.showing import Showing
+from onechat_agent.stops import Stops
 from onechat_agent.subagents import Subagents
 from onechat_agent.telling import Telling
 from onechat_agent.tools.agent_create import AgentCreateTool
@@ -179,11 +180,13 @@ async def assemble(
     live(root_seat, Made())
     names = await children.open_all()
     subagents.open_unfinished()
+    stops = Stops(store, clock, agents, subagents)
     servicer = AgentServicer(
         queue=queue,
         events=events,
         agents=agents,
-        commands=Commands(agents, usage, events, proposals, ZoneInfo(zone)),
+        stops=stops,
+        commands=Commands(agents, stops, usage, events, proposals, ZoneInfo(zone)),
         usage=usage,
         proposals=proposals,
         store=store,

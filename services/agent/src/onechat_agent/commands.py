@@ -14,10 +14,11 @@ from onechat_agent.domain.usage import summary
 from onechat_agent.errors import AgentUnknown, NotACommand, ProposalUnknown
 from onechat_agent.events import Events
 from onechat_agent.proposals import Proposals, body_of
+from onechat_agent.stops import Stops
 from onechat_agent.usage_book import UsageBook
 
 HELP = """\
-/stop [NAME | all]  end the turn at work
+/stop [NAME | all]  end what is at work: here and in subagents, in one agent, in all
 /yes N, /no N       let proposal N run, or refuse it
 /proposals [N]      what awaits your yes; all of proposal N
 /usage              model calls, tokens and cost of the last seven days
@@ -35,10 +36,17 @@ class Commands:
     """Runs them."""
 
     def __init__(
-        self, agents: Agents, usage: UsageBook, events: Events, proposals: Proposals, zone: ZoneInfo
+        self,
+        agents: Agents,
+        stops: Stops,
+        usage: UsageBook,
+        events: Events,
+        proposals: Proposals,
+        zone: ZoneInfo,
     ) -> None:
         """`zone` is the user's."""
         self._agents = agents
+        self._stops = stops
         self._usage = usage
         self._events = events
         self._proposals = proposals
@@ -110,7 +118,7 @@ class Commands:
 
     async def _stop(self, line: str, argument: str, time: datetime | None, request_id: str) -> str:
         try:
-            stopped = await self._agents.stop(
+            stopped = await self._stops.stop(
                 argument,
                 everybody=argument.lower() == "all",
                 before=time,

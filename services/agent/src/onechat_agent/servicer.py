@@ -24,6 +24,7 @@ from onechat_agent.image_servicer import ImageServicer
 from onechat_agent.later_servicer import LaterServicer
 from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.queue import Queue
+from onechat_agent.stops import Stops
 from onechat_agent.usage_book import UsageBook
 
 DELIVERIES_MAX: Final = 256
@@ -61,6 +62,7 @@ class AgentServicer(ImageServicer, LaterServicer):
         queue: Queue,
         events: Events,
         agents: Agents,
+        stops: Stops,
         commands: Commands,
         usage: UsageBook,
         proposals: Proposals,
@@ -70,6 +72,7 @@ class AgentServicer(ImageServicer, LaterServicer):
         self._queue = queue
         self._events = events
         self._agents = agents
+        self._stops = stops
         self._commands = commands
         self._usage = usage
         self._proposals = proposals
@@ -131,7 +134,7 @@ class AgentServicer(ImageServicer, LaterServicer):
         return service.RunCommandResponse(answer=answer)
 
     async def StopTurn(self, request: service.StopTurnRequest, context: Any) -> service.StopTurnResponse:
-        stopped = await self._agents.stop(
+        stopped = await self._stops.stop(
             request.agent,
             everybody=request.all,
             before=protos.instant(request.before_time) if request.HasField("before_time") else None,

@@ -116,6 +116,8 @@ class Subagents:
         ids = [AgentId(secrets.token_hex(8)) for _ in tasks]
 
         def job(db: apsw.Connection) -> list[Agent]:
+            if turn_rows.is_stopping(db, context.turn):
+                return []  # the stop has found all that there was
             return [
                 self._spawn_one(db, context, task, effort or "", task_key(context.call_key, number), new_id)
                 for number, (task, new_id) in enumerate(zip(tasks, ids, strict=True), start=1)

@@ -139,18 +139,21 @@ class TurnStore:
             open_turn = turn_rows.at_work(db, self._seat.id)
             if open_turn is None or open_turn.id != turn:
                 return
+            stopped = open_turn.stop_reason  # it may have come while this end was on its way
+            over = state if stopped is None else TurnState.STOPPED
             deliveries = delivery_rows.of_turn(db, turn)
             answered = tuple(Answered(delivery=d.id, key=d.key, reply_to=d.reply_to) for d in deliveries)
             delivery_rows.finish(db, deliveries)
-            turn_rows.end(db, turn, state, self._means.clock.now())
+            turn_rows.end(db, turn, over, self._means.clock.now())
             for_user = self._is_for_user(deliveries)
             if reply is not None and for_user:
                 self._keep(db, turn, Replied(text=reply, answered=answered))
             if notice is not None:
                 self._keep(db, turn, Noticed(text=notice, answered=answered))
-            why = reason if for_user or state is not TurnState.FAILED else ""  # the report says it
-            self._keep(db, turn, TurnChanged(phase=_PHASES[state], answered=answered, reason=why))
-            self._report(db, turn, state, reply or "", reason)
+            told = for_user or over is not TurnState.FAILED  # else the report says it
+            why = (stopped or reason) if told else ""
+            self._keep(db, turn, TurnChanged(phase=_PHASES[over], answered=answered, reason=why))
+            self._report(db, turn, over, reply or "", reason)
 
         await self._write(turn, job)
 

@@ -186,6 +186,15 @@ def wake_nobody(db: apsw.Connection, agent: AgentId, before: datetime | None) ->
     )
 
 
+def quieten_agents(db: apsw.Connection, agent: AgentId, before: datetime, *, everybody: bool) -> None:
+    """What the subagents of `agent`, or all agents, had told it by `before` is logged without a turn."""
+    db.execute(
+        "UPDATE deliveries SET wakes = 0 WHERE agent_id = ?1 AND state = 'queued' AND accept_time <= ?2"
+        " AND source IN (SELECT agent_id FROM agents WHERE ?3 OR (role = 'subagent' AND parent_id = ?1))",
+        (agent, micros(before), everybody),
+    )
+
+
 def finish(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
     """Marks deliveries done."""
     db.executemany(

@@ -97,6 +97,13 @@ def ask_stop(db: apsw.Connection, turn: TurnId, reason: str) -> None:
     db.execute("UPDATE turns SET stop_reason = ? WHERE turn_id = ? AND state = 'begun'", (reason, turn))
 
 
+def is_stopping(db: apsw.Connection, turn: TurnId) -> bool:
+    """Whether a stop of the turn was asked for."""
+    return bool(
+        db.execute("SELECT stop_reason IS NOT NULL FROM turns WHERE turn_id = ?", (turn,)).get or False
+    )
+
+
 def end(db: apsw.Connection, turn: TurnId, state: TurnState, now: datetime) -> None:
     """The turn is over; its view is kept no longer."""
     db.execute(

@@ -13,7 +13,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
-from onechat_agent.adapters import agent_rows, delivery_rows
+from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.domain.agent import Agent
 from onechat_agent.domain.between import pictures, told
 from onechat_agent.domain.chat import AgentId
@@ -83,11 +83,15 @@ class TellTool:
             return _refused("the memory service, which has the pictures, could not be reached")
         if missing:
             return _refused(f"no picture {missing[0]} is stored")
-        return self._said(await self._queued(context, to, message, images))
+        delivery = await self._queued(context, to, message, images)
+        if delivery is None:
+            return _refused("this turn was stopped")
+        return self._said(delivery)
 
     async def _queued(
         self, context: CallContext, to: Agent, message: str, images: tuple[str, ...]
-    ) -> Delivery:
+    ) -> Delivery | None:
+        """None where the calling turn has been stopped: it must set nobody to work any more."""
         new = told(
             key=context.call_key,
             sender=context.agent,
@@ -99,7 +103,9 @@ class TellTool:
             hops=context.hops,
         )
 
-        def job(db: apsw.Connection) -> Delivery:
+        def job(db: apsw.Connection) -> Delivery | None:
+            if turn_rows.is_stopping(db, context.turn):
+                return None
             return self._queue.add_own(db, new, self._clock.now())[0]
 
         return await committed(self._store, self._clock, job)
