@@ -5,6 +5,7 @@ answer is added to the pieces in the transaction that forgets the update.
 """
 
 import json
+from dataclasses import replace
 from typing import Final
 
 import apsw
@@ -17,10 +18,10 @@ from onechat_telegram.adapters.agent import Agent
 from onechat_telegram.adapters.bot_api import BotApi
 from onechat_telegram.domain.bot_errors import BotApiError
 from onechat_telegram.domain.commands import Start, command_of, given_at
-from onechat_telegram.domain.entities import Entity, Rendered
+from onechat_telegram.domain.entities import Entity
 from onechat_telegram.domain.ids import ChatId, UserId, bot_of_update_key, key_for_message, private_chat_of
 from onechat_telegram.domain.outgoing import Message
-from onechat_telegram.domain.pieces import pieces_of
+from onechat_telegram.domain.pieces import Piece, plain_pieces_of
 from onechat_telegram.domain.updates import NotRead, PassedOver, Written, read_update
 from onechat_telegram.domain.utf16 import units
 from onechat_telegram.domain.wording import ALREADY_YOURS, WELCOME, for_agent, not_read
@@ -75,7 +76,7 @@ class Handover:
         told = json.loads(answer)
         if told["pairs"]:
             self._ownership.pair(db, UserId(told["chat"]))
-        pieces = pieces_of(told["text"], _as_it_is)
+        pieces = tuple(_in_columns(piece) for piece in plain_pieces_of(told["text"].strip("\n")))
         piece_store.add_answer(db, key, ChatId(told["chat"]), pieces, self._clock.now())
         self._replies.look_when_committed()
 
@@ -121,8 +122,8 @@ def _answer(chat: ChatId, text: str, *, pairs: bool = False) -> bytes:
     return json.dumps({"chat": chat, "text": text, "pairs": pairs}).encode()
 
 
-def _as_it_is(text: str) -> Rendered:
-    """No Markdown; columns stand under one another only in letters of one width."""
-    shown = text.strip("\n")
-    columns = (Entity(type="pre", offset=0, length=units(shown)),) if "  " in shown.strip() else ()
-    return Rendered(text=shown, entities=columns)
+def _in_columns(piece: Piece) -> Piece:
+    """`piece` in letters of one width where it has columns, which else do not stand under one another."""
+    if "  " not in piece.text.strip():
+        return piece
+    return replace(piece, entities=(Entity(type="pre", offset=0, length=units(piece.text)),))

@@ -6,6 +6,7 @@ once. A first subscription begins with what comes after it.
 
 import asyncio
 import random
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -20,6 +21,7 @@ from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.bot_errors import NotReached, delay_after
 from onechat_telegram.domain.events import (
     AgentEvent,
+    Asked,
     EventsMissed,
     NotShown,
     Opened,
@@ -29,7 +31,7 @@ from onechat_telegram.domain.events import (
 )
 from onechat_telegram.domain.ids import private_chat_of
 from onechat_telegram.domain.outgoing import EventPlace
-from onechat_telegram.domain.pieces import pieces_of
+from onechat_telegram.domain.pieces import Piece, pieces_of, plain_pieces_of
 from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.steps import Reached
@@ -103,6 +105,8 @@ class Replies:
             case Said():
                 self._noticed[event.turn] = event.text
                 await self._say(event.place, event.text)
+            case Asked():
+                await self._show(event.place, plain_pieces_of(event.text))
             case TurnBegan():
                 self._typing.begin(event.turn)
             case TurnOver():
@@ -114,9 +118,12 @@ class Replies:
                 pass  # taken with the next that is shown
 
     async def _say(self, place: EventPlace, text: str) -> None:
-        owner = await self._ownership.wait_known()
+        await self._ownership.wait_known()
         # Aside: a long reply takes seconds, in which updates and probes must be answered.
-        pieces = await asyncio.to_thread(pieces_of, text, render)
+        await self._show(place, await asyncio.to_thread(pieces_of, text, render))
+
+    async def _show(self, place: EventPlace, pieces: Sequence[Piece]) -> None:
+        owner = await self._ownership.wait_known()
         self._reached("taking")
         now = self._clock.now()
         await self._store.write(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.entities import ENTITIES_MAX, STYLES, Entity, Rendered, cleaned, link_shown
-from onechat_telegram.domain.pieces import TEXT_MAX, Piece, pieces_of
+from onechat_telegram.domain.pieces import TEXT_MAX, Piece, pieces_of, plain_pieces_of
 from onechat_telegram.domain.utf16 import blank, units
 
 FRAGMENTS = [
@@ -244,3 +244,12 @@ def _assert_taken(text: str, entities: Sequence[Entity]) -> None:
                 kinds = {one.type, other.type}
                 assert not (kinds & {"code", "pre"} and kinds & (STYLES | {"text_link"}))
                 assert one.type != other.type
+
+
+@pytest.mark.parametrize("text", ["| a |\n| --- |\n" * 2_000, "x" * 10_000, "😀" * 5_000, "a\n" * 5_000])
+def test_a_text_that_is_shown_as_it_is_loses_and_gains_nothing(text):
+    pieces = plain_pieces_of(text)
+
+    assert all(0 < units(piece.text) <= TEXT_MAX for piece in pieces)
+    assert "".join(piece.text for piece in pieces).replace("\n", "") == text.replace("\n", "")
+    assert not any(piece.entities for piece in pieces)

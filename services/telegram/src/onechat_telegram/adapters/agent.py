@@ -15,6 +15,7 @@ from onechat_runtime.errors import RemoteError
 
 from onechat_telegram.domain.events import (
     AgentEvent,
+    Asked,
     EventsMissed,
     NotShown,
     Opened,
@@ -25,6 +26,7 @@ from onechat_telegram.domain.events import (
 from onechat_telegram.domain.ids import DeliveryKey
 from onechat_telegram.domain.outgoing import EventPlace
 from onechat_telegram.domain.updates import Written
+from onechat_telegram.domain.wording import answered, asked
 
 DELIVER_S: Final = 10.0
 COMMAND_S: Final = 30.0
@@ -94,7 +96,6 @@ class Agent:
             place = EventPlace(stream=error.metadata.get("stream", ""), number=max(0, oldest - 1))
             raise EventsMissed(place) from None
 
-
     async def _root(self) -> str:
         """The root's id, which it keeps for ever."""
         request = agent_service_pb2.ListAgentsRequest(page_size=1)
@@ -111,6 +112,8 @@ def _event(response: agent_service_pb2.SubscribeResponse, root: str) -> AgentEve
     event = response.event
     place = EventPlace(stream=response.stream, number=event.number)
     match event.WhichOneof("body"):
+        case "proposal":
+            return _proposal(place, event.proposal.proposal)
         case "notice" if event.agent_id != root:
             return Said(place=place, turn=event.turn, text=f"[{event.agent}] {event.notice.text}")
         case "reply" | "turn_change" if event.agent_id != root:
@@ -125,6 +128,16 @@ def _event(response: agent_service_pb2.SubscribeResponse, root: str) -> AgentEve
             failed = event.turn_change.state == _CHANGE.STATE_FAILED
             return TurnOver(place=place, turn=event.turn, failure=event.turn_change.reason if failed else "")
     return NotShown(place=place)
+
+
+def _proposal(place: EventPlace, proposal: event_pb2.Proposal) -> AgentEvent:
+    known = proposal.state in event_pb2.ProposalState.values()
+    if not known or proposal.state == event_pb2.PROPOSAL_STATE_APPROVED:
+        return NotShown(place=place)
+    if proposal.state == event_pb2.PROPOSAL_STATE_OPEN:
+        return Asked(place=place, text=asked(proposal.number, proposal.text))
+    state = event_pb2.ProposalState.Name(proposal.state).removeprefix("PROPOSAL_STATE_").lower()
+    return Asked(place=place, text=answered(proposal.number, proposal.agent, state, proposal.outcome))
 
 
 def _timestamp(instant: datetime) -> Timestamp:

@@ -8,6 +8,7 @@ from onechat_telegram.domain.wording import whole_letters
 
 MENU: Final = (
     ("stop", "stop what is being done, or /stop NAME"),
+    ("proposals", "what awaits your yes: /yes or /no and its number"),
     ("usage", "what the model calls have cost"),
     ("agents", "who is there, and what each does"),
     ("help", "all commands"),

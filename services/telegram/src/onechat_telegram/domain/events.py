@@ -22,6 +22,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Something awaits the owner's yes, or has had its answer: shown letter by letter, as no Markdown."""
+
+    place: EventPlace
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegan:
     """A turn is at work, from its beginning or again."""
 
@@ -45,7 +53,7 @@ class NotShown:
     place: EventPlace
 
 
-AgentEvent = Opened | Said | TurnBegan | TurnOver | NotShown
+AgentEvent = Opened | Said | Asked | TurnBegan | TurnOver | NotShown
 
 
 class EventsMissed(Exception):

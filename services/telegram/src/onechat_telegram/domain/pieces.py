@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered
 from onechat_telegram.domain.splitting import split
-from onechat_telegram.domain.utf16 import blank, units
+from onechat_telegram.domain.utf16 import between_letters, blank, fitting, units
 
 TEXT_MAX = 4096  # units after entity parsing; Bot API, sendMessage
 _PART_MIN = 64  # units; a part this small that still does not fit goes as it was written
@@ -32,6 +32,20 @@ def pieces_of(source: str, render: Render, room: int = TEXT_MAX) -> tuple[Piece,
     `room` is what a piece may hold, less than 4,096 where something will be added to it.
     """
     return tuple(_fitting(source, render, room, room))
+
+
+def plain_pieces_of(text: str, room: int = TEXT_MAX) -> tuple[Piece, ...]:
+    """The pieces of a text that is shown as it is, cut at the ends of lines, else between letters."""
+    pieces: list[Piece] = []
+    rest = text
+    while rest:
+        at = len(rest) if units(rest) <= room else fitting(rest, room)
+        if at < len(rest):
+            at = rest.rfind("\n", 0, at) + 1 or between_letters(rest, at)
+        part, rest = rest[:at], rest[at:]
+        if not blank(part):
+            pieces.append(Piece(text=part.rstrip("\n"), entities=(), plain=part.rstrip("\n")))
+    return tuple(pieces)
 
 
 def _fitting(source: str, render: Render, limit: int, room: int) -> Iterator[Piece]:
