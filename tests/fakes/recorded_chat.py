@@ -28,10 +28,16 @@ class RecordedView:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.left = False
+        self.shows_pictures = True
+        self.pictures: list[bytes] = []  #: those that would be drawn
         self._changed = asyncio.Event()
 
     def show(self, lines: Sequence[Line]) -> None:
         self.lines += lines
+        self._changed.set()
+
+    async def draw(self, content: bytes) -> None:
+        self.pictures.append(content)
         self._changed.set()
 
     def refresh(self) -> None:

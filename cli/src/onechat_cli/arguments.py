@@ -67,9 +67,17 @@ def _send(commands: Commands) -> None:
         examples=(
             "  onechat send 'what is on today?'\n  git diff | onechat send -\n"
             "  onechat send --json --timeout 120 hello | jq -r .reply\n"
+            "  onechat send --image boiler.jpg 'what is wrong with it?'\n"
         ),
     )
     send.add_argument("text", metavar="TEXT", help="the message, or - for the input")
+    send.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a picture to send with it (PNG, JPEG, WebP, GIF; up to 20 MB); may be given again",
+    )
     send.add_argument("--json", action="store_true", help="print reply, key, agent and turn as JSON")
     send.add_argument(
         "--timeout",

@@ -3,13 +3,22 @@
 What the stream brings: adapters/agent_events.py turns it into domain/happening.py.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final, cast
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2, usage_pb2
+from onechat.agent.v1 import (
+    agent_service_pb2,
+    agent_service_pb2_grpc,
+    delivery_pb2,
+    event_pb2,
+    image_pb2,
+    usage_pb2,
+)
+from onechat.common.v1.chunk_pb2 import Chunk
 from onechat_runtime.channels import NO_DEADLINE, open_channel
 
 from onechat_cli.adapters.agent_events import heard_from_proto, proposed_from_proto
@@ -20,6 +29,7 @@ from onechat_cli.domain.typed import Typed
 
 _DELIVER_S: Final = 10.0
 _READ_S: Final = 5.0
+_IMAGE_S: Final = 60.0
 _COMMAND_S: Final = 30.0
 
 
@@ -48,9 +58,21 @@ class AgentClient:
             time=_instant(typed.time),
             wakes_root=True,
             backed=True,
+            images=typed.images,
         )
         request = agent_service_pb2.DeliverRequest(deliveries=[delivery])
         await self._stub.Deliver(request, timeout=_DELIVER_S)
+
+    async def put_image(self, pieces: AsyncIterable[bytes]) -> str:
+        """Store the image that `pieces` make, each of up to 64 KiB; the name by which a message names it."""
+        answer = await self._stub.PutImage(_chunks(pieces), timeout=_IMAGE_S)
+        name: str = answer.name
+        return name
+
+    async def image(self, name: str) -> bytes:
+        """The stored image of this name, whole."""
+        call = self._stub.GetImage(image_pb2.GetImageRequest(name=name), timeout=_IMAGE_S)
+        return b"".join([answer.chunk.content async for answer in call])
 
     async def hear(self, place: Place | None, *, last: int = 0) -> AsyncGenerator[Heard, None]:
         """The stream of what happens, from after `place`; without one from the newest `last` kept events."""
@@ -126,6 +148,15 @@ class AgentClient:
             if not page.next_page_token:
                 return found
             request.page_token = page.next_page_token
+
+
+async def _chunks(pieces: AsyncIterable[bytes]) -> AsyncIterator[image_pb2.PutImageRequest]:
+    """`pieces` as the contract wants them: at the end, apart, the checksum of all."""
+    sent = hashlib.sha256()
+    async for piece in pieces:
+        sent.update(piece)
+        yield image_pb2.PutImageRequest(chunk=Chunk(content=piece))
+    yield image_pb2.PutImageRequest(chunk=Chunk(sha256=sent.digest()))
 
 
 def _spent(usage: usage_pb2.Usage) -> Spent:

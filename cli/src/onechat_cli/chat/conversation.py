@@ -7,22 +7,25 @@ reopening.py. Where lines are shown: screen.py. Times are seconds.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, retriable
 
+from onechat_cli.adapters import picture_file
 from onechat_cli.chat.kept import Kept
 from onechat_cli.chat.reopening import earlier_lines
-from onechat_cli.domain.happening import Event, Heard, Opened, Place, Proposed
+from onechat_cli.domain.happening import Event, Heard, Opened, Pictured, Place, Proposed
+from onechat_cli.domain.picture_line import USAGE, PictureLine, picture_line
 from onechat_cli.domain.safe_text import sendable
 from onechat_cli.domain.transcript import Kind, Line, Transcript
 from onechat_cli.domain.typed import LEAVING, Typed, is_command
 
 LAST_EVENTS: Final = 40  # shown at the very first opening: the last few exchanges
 ASKED: Final = 10  # proposals shown at an opening; /proposals shows more
+_DRAW_S: Final = 5.0
 _AGAIN_S: Final = (0.3, 5.0)  # the first pause before another try, and the longest
 
 
@@ -44,6 +47,12 @@ class Agent(Protocol):
     async def stop(self, *, request_id: str, before: datetime) -> list[str]:
         """Stops the root's turn; whose were stopped."""
 
+    async def put_image(self, pieces: AsyncIterable[bytes]) -> str:
+        """Stores an image; the name by which a message names it."""
+
+    async def image(self, name: str) -> bytes:
+        """The stored image of this name."""
+
     async def open_proposals(self, most: int) -> list[tuple[str, Proposed]]:
         """What awaits the user's yes, with who asks: the newest `most`, the oldest of them first."""
 
@@ -53,6 +62,13 @@ class View(Protocol):
 
     def show(self, lines: Sequence[Line]) -> None:
         """Print final lines, in order."""
+
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether it can."""
+
+    async def draw(self, content: bytes) -> None:
+        """Print a picture below what was shown; what is no picture is left out."""
 
     def refresh(self) -> None:
         """What still changes has changed."""
@@ -98,7 +114,7 @@ class Conversation:
             count = f"{len(self._unsent)} of your messages had not been accepted; sending them now"
             self._left = [Line(kind=Kind.REMARK, text=count, first=True)]
         for typed in self._unsent:
-            self._left += self.transcript.typed(typed.key, typed.text)
+            self._left += self.transcript.typed(typed.key, typed.text, images=len(typed.images))
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen())
@@ -114,6 +130,8 @@ class Conversation:
             return
         if text.strip().lower() in LEAVING:
             self._view.leave()
+        elif (picture := picture_line(text)) is not None:
+            self._start(self._send_picture(picture))
         elif is_command(text):
             self._show(self.transcript.commanded(text))
             self._start(self._command(text))
@@ -124,13 +142,13 @@ class Conversation:
         """The user wants the turn at work to end."""
         self._start(self._stop())
 
-    def _accept(self, text: str, *, shown: bool) -> None:
-        typed = Typed(key=self._new_key(), text=text, time=self._clock.now())
+    def _accept(self, text: str, *, shown: bool, images: tuple[str, ...] = ()) -> None:
+        typed = Typed(key=self._new_key(), text=text, time=self._clock.now(), images=images)
         try:
             self._kept.keep(typed)
         except OSError as error:
             self._remark(f"not kept on disk ({error.strerror}): it is lost if you leave before it is sent")
-        lines = self.transcript.typed(typed.key, text)
+        lines = self.transcript.typed(typed.key, text, images=len(images))
         if not shown:
             self._show(lines)
         self._unsent.append(typed)
@@ -165,7 +183,16 @@ class Conversation:
             self._place = Place(stream=heard.place.stream, number=heard.item.number)
             self._kept.keep_place(self._place)
         self._show(lines)
+        if lines and isinstance(heard.item, Event) and isinstance(heard.item.body, Pictured):
+            await self._draw(heard.item.body.image)
         self._view.refresh()
+
+    async def _draw(self, name: str) -> None:
+        """The picture under its line; what follows waits a little for it, and stands below."""
+        if self._view.shows_pictures:
+            with contextlib.suppress(RemoteError, TimeoutError):  # then its line stands alone
+                async with asyncio.timeout(_DRAW_S):
+                    await self._view.draw(await self._agent.image(name))
 
     async def _opened(self) -> None:
         self._opened_at = self._clock.now()
@@ -254,6 +281,22 @@ class Conversation:
         finally:
             sleeping.cancel()
             waking.cancel()
+
+    async def _send_picture(self, line: PictureLine) -> None:
+        """It goes to the agent first, and then the message that names it."""
+        if not line.path:
+            self._remark(USAGE)
+            return
+        try:
+            async with picture_file.opened(line.path) as pieces:
+                name = await self._agent.put_image(pieces)
+        except picture_file.NoPicture as why:
+            self._remark(str(why))
+        except RemoteError as error:
+            away = "the agent is away: send the picture again when it is back"
+            self._remark(away if retriable(error.code) else f"not accepted: {error.message}")
+        else:
+            self._accept(line.words, shown=False, images=(name,))
 
     async def _command(self, line: str) -> None:
         try:

@@ -56,12 +56,18 @@ class Kept:
             with suppress(OSError, ValueError, KeyError, TypeError):
                 one = json.loads(path.read_text(encoding="utf-8"))
                 time = datetime.fromisoformat(one["time"])
-                found.append(Typed(key=str(one["key"]), text=str(one["text"]), time=time))
+                images = tuple(map(str, one.get("images", ())))
+                found.append(Typed(key=str(one["key"]), text=str(one["text"]), time=time, images=images))
         return found
 
     def keep(self, typed: Typed) -> None:
         """Put `typed` on disk until `forget`; OSError when that cannot be."""
-        body = {"key": typed.key, "text": typed.text, "time": typed.time.isoformat()}
+        body = {
+            "key": typed.key,
+            "text": typed.text,
+            "time": typed.time.isoformat(),
+            "images": typed.images,
+        }
         _write(self._path(typed), json.dumps(body), sync=True)
 
     def forget(self, typed: Typed) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 
+from onechat_cli.adapters import picture_file
 from onechat_cli.chat.asking import Agent, Asking
+from onechat_cli.domain.picture_line import USAGE, PictureLine, picture_line
 from onechat_cli.domain.safe_text import harmless
 from onechat_cli.domain.typed import LEAVING, Typed, is_command
 
@@ -34,11 +36,27 @@ class Talk:
             text = line.strip()
             if text.lower() in LEAVING:
                 return
-            if text and not (is_command(text) and await self._command(text)):
+            if (picture := picture_line(text)) is not None:
+                await self._picture(picture)
+            elif text and not (is_command(text) and await self._command(text)):
                 await self._message(text)
 
-    async def _message(self, text: str) -> None:
-        typed = Typed(key=self.new_key(), text=text, time=self.clock.now())
+    async def _picture(self, line: PictureLine) -> None:
+        if not line.path:
+            self.aside(USAGE)
+            return
+        try:
+            async with picture_file.opened(line.path) as pieces:
+                name = await self.agent.put_image(pieces)
+        except picture_file.NoPicture as why:
+            self.aside(str(why))
+        except RemoteError as error:
+            self.aside(f"not accepted: {error.message}")
+        else:
+            await self._message(line.words, images=(name,))
+
+    async def _message(self, text: str, *, images: tuple[str, ...] = ()) -> None:
+        typed = Typed(key=self.new_key(), text=text, time=self.clock.now(), images=images)
         try:
             found = await Asking(self.agent, typed, self.clock).answer()
         except RemoteError as error:

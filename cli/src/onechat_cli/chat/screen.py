@@ -5,6 +5,7 @@ work. Keys: keys.py. Looks: looks.py.
 """
 
 import asyncio
+import os
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from contextlib import suppress
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, has_completions
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text import OneStyleAndTextTuple, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.layout import (
@@ -26,18 +27,20 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.layout.menus import CompletionsMenuControl
 from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
-from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output import ColorDepth, Output, create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import merge_styles
 from prompt_toolkit.styles.defaults import default_ui_style
 
+from onechat_cli.adapters.drawing import Way, drawing, way_of
 from onechat_cli.chat.completion import SlashCompleter
 from onechat_cli.chat.conversation import Conversation
 from onechat_cli.chat.keys import Burst, bindings
 from onechat_cli.chat.looks import PROMPT, STYLE, drawn, live_rows
 from onechat_cli.domain.transcript import Kind, Line
 
+_FEW_COLOURS = frozenset({ColorDepth.DEPTH_1_BIT, ColorDepth.DEPTH_4_BIT})  # no picture shows in them
 INPUT_ROWS = 10
 MENU_ROWS = 6
 _PLACEHOLDER = "Enter sends · Alt-Enter: new line · / for commands"
@@ -47,7 +50,7 @@ class Screen:
     """The View of a conversation on a terminal."""
 
     def __init__(self, history: str, *, keys: Input | None = None, output: Output | None = None) -> None:
-        self._lines: list[Line] = []
+        self._lines: list[Line | StyleAndTextTuples] = []  # a picture comes as it is drawn
         self._due = False
         self._conversation: Conversation | None = None
         self._buffer = Buffer(
@@ -96,10 +99,27 @@ class Screen:
 
     def show(self, lines: Sequence[Line]) -> None:
         """Print `lines` above the input, with whatever else comes in this turn of the loop."""
-        self._lines += lines
+        self._print(*lines)
+
+    def _print(self, *what: Line | StyleAndTextTuples) -> None:
+        self._lines += what
         if not self._due:
             self._due = True
             asyncio.get_running_loop().call_soon(self._print_due)
+
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether the terminal can, in one way or another."""
+        return self._pictures() is not Way.NONE
+
+    async def draw(self, content: bytes) -> None:
+        """Print a picture below what was shown; what is no picture is left out."""
+        size = self._output.get_size()
+        rows = max(size.rows - INPUT_ROWS, 4)
+        self._print(await drawing(content, self._pictures(), columns=size.columns, rows=rows))
+
+    def _pictures(self) -> Way:
+        return way_of(os.environ, colours=self._app.color_depth not in _FEW_COLOURS)
 
     def refresh(self) -> None:
         """Draw what changes again."""
@@ -115,13 +135,22 @@ class Screen:
         self._due = False
         if not self._app.is_running or not self._lines:
             return
-        fragments = drawn(self._lines, self._output.get_size().columns)
+        columns, fragments = self._output.get_size().columns, list[OneStyleAndTextTuple]()
+        for due in self._lines:
+            fragments += drawn([due], columns) if isinstance(due, Line) else due
+        depth = self._depth(drawing=any(not isinstance(due, Line) for due in self._lines))
         self._lines.clear()
         self._app.renderer.erase(leave_alternate_screen=False)
-        style, depth = self._app.style, self._app.color_depth
+        style = self._app.style
         assert style is not None
         print_formatted_text(self._output, fragments, style, color_depth=depth)
         self._app.invalidate()
+
+    def _depth(self, *, drawing: bool) -> ColorDepth:
+        """How many colours are printed: a picture has all that the terminal says it has."""
+        usual = self._app.color_depth
+        every = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+        return ColorDepth.DEPTH_24_BIT if drawing and every and usual not in _FEW_COLOURS else usual
 
     def _enter(self, text: str) -> None:
         if self._conversation is not None:

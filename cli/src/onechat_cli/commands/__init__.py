@@ -31,7 +31,15 @@ def run(chosen: argparse.Namespace) -> int:
         case "send":
             from onechat_cli.commands.send import send
 
-            return asyncio.run(send(settings, chosen.text, as_json=chosen.json, timeout_s=chosen.timeout))
+            return asyncio.run(
+                send(
+                    settings,
+                    chosen.text,
+                    images=chosen.image,
+                    as_json=chosen.json,
+                    timeout_s=chosen.timeout,
+                )
+            )
         case "status":
             from onechat_cli.commands.status import status
 

@@ -4,10 +4,12 @@ import asyncio
 import json
 import secrets
 import sys
+from collections.abc import Sequence
 
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.errors import RemoteError, retriable
 
+from onechat_cli.adapters import picture_file
 from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.chat.asking import Answer, Asking
 from onechat_cli.config import CliSettings
@@ -16,16 +18,21 @@ from onechat_cli.domain.typed import Typed
 from onechat_cli.outcome import CommandFailed, Exit
 
 
-async def send(settings: CliSettings, text: str, *, as_json: bool, timeout_s: float) -> Exit:
-    """Send `text`, or what the input holds when it is "-", and print the reply."""
+async def send(
+    settings: CliSettings, text: str, *, images: Sequence[str] = (), as_json: bool, timeout_s: float
+) -> Exit:
+    """Send `text`, or what the input holds when it is "-", with the pictures in the files `images`, and print
+    the reply.
+    """
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n")
-    if not text.strip():
+    if not text.strip() and not images:
         raise CommandFailed("There is nothing to send: the message is empty.")
     clock = SystemClock()
-    typed = Typed(key=new_key(), text=text, time=clock.now())
     async with AgentClient.connect(settings.agent_address, settings.operator_token()) as agent:
         await check_reachable(agent, settings)
+        names = [await _stored(agent, image) for image in images]
+        typed = Typed(key=new_key(), text=text, time=clock.now(), images=tuple(names))
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await Asking(agent, typed, clock).answer()
@@ -34,6 +41,17 @@ async def send(settings: CliSettings, text: str, *, as_json: bool, timeout_s: fl
                 f"No reply within {timeout_s:g} s. The message is kept, and `onechat chat` shows the reply."
             ) from None
     return _print(answer, typed, as_json=as_json)
+
+
+async def _stored(agent: AgentClient, path: str) -> str:
+    """The name under which the picture in the file `path` is stored now. Raises CommandFailed."""
+    try:
+        async with picture_file.opened(path) as pieces:
+            return await agent.put_image(pieces)
+    except picture_file.NoPicture as why:
+        raise CommandFailed(str(why)) from None
+    except RemoteError as error:
+        raise CommandFailed(f"{path} was not accepted: {error.message}") from None
 
 
 def new_key() -> str:

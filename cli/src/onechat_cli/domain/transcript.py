@@ -85,11 +85,11 @@ class Transcript:
         """Whether a turn is at work, or a message of this client has no answer yet."""
         return bool(self.working or self.awaited)
 
-    def typed(self, key: str, text: str) -> list[Line]:
-        """The user sent `text` here under `key`."""
+    def typed(self, key: str, text: str, *, images: int = 0) -> list[Line]:
+        """The user sent `text` here under `key`, and so many images with it."""
         self.mine.add(key)
         self.awaited.add(key)
-        return _lines(Kind.USER, text)
+        return _lines(Kind.USER, _with_images(text, images))
 
     def commanded(self, line: str) -> list[Line]:
         """The user gave a command here; its answer comes by `answered`, the stream's copy is left out."""
@@ -142,8 +142,7 @@ class Transcript:
             case Said(key=key, text=text, images=images):
                 if key in self.mine:
                     return []
-                shown = f"{text}\n[{images} {'image' if images == 1 else 'images'}]" if images else text
-                return [*self._break(), *_lines(Kind.USER, shown)]
+                return [*self._break(), *_lines(Kind.USER, _with_images(text, images))]
             case Outside(source=source) if source.startswith(SOURCE):
                 return []
             case Outside(source=source, text=text):
@@ -251,6 +250,12 @@ class Transcript:
 
     def _named(self, event: Event, text: str) -> str:
         return text if self._is_root(event.agent_id) else f"[{one_line(event.agent, 40)}] {text}"
+
+
+def _with_images(text: str, images: int) -> str:
+    """`text` with a line that says how many images came with it."""
+    counted = [f"[{images} {'image' if images == 1 else 'images'}]"] if images else []
+    return "\n".join([text, *counted] if text else counted)
 
 
 def _lines(kind: Kind, text: str) -> list[Line]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-#: What completion offers, with what it does; the agent service answers all but the last.
+#: What completion offers, with what it does; the agent service answers all but /image and /quit.
 COMMANDS: Final = {
     "/help": "what you can say here",
     "/stop": "end the turn at work and its subagents",
@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "/proposals": "what awaits your yes; with a number, all of one",
     "/yes": "let a proposal run: /yes and its number",
     "/no": "refuse a proposal: /no and its number",
+    "/image": "send a picture: /image PATH, and words after it",
     "/usage": "model calls and tokens",
     "/agents": "who is there, and what each does",
     "/quit": "leave; what is at work goes on",
@@ -29,6 +30,7 @@ class Typed:
     key: str
     text: str
     time: datetime  #: aware; when it was typed, the same at every try
+    images: tuple[str, ...] = ()  #: stored names of the pictures that go with it
 
 
 def is_command(text: str) -> bool:
