@@ -61,8 +61,17 @@ class Worded:
 class TurnPictures:
     """What one turn shows."""
 
-    def __init__(self, source: PictureSource, places: Callable[[], Awaitable[Mapping[str, int]]]) -> None:
-        """`places`: the ids of the turn's messages by their keys, read when a line must name one."""
+    def __init__(
+        self,
+        source: PictureSource,
+        places: Callable[[], Awaitable[Mapping[str, int]]],
+        log_name: str = "",
+    ) -> None:
+        """`places`: the ids of the turn's messages by their keys, read when a line must name one.
+
+        `log_name`: by which name their log is zoomed, where it is not the one of the view.
+        """
+        self._log_name = log_name
         self._source = source
         self._places = places
         self._had: dict[str, Picture | str] = {}
@@ -115,7 +124,7 @@ class TurnPictures:
         if not names:
             return []
         place = (await self._places()).get(key)
-        return [rendering.beyond_the_newest(_safe(name), place) for name in names]
+        return [rendering.beyond_the_newest(_safe(name), place, self._log_name) for name in names]
 
 
 def _safe(name: str) -> str:

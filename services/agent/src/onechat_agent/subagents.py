@@ -201,6 +201,8 @@ class Subagents:
         rested = False
         while not rested or there.news:
             loop.resting = IN_LINE
+            if not self.places.free and seat.id not in self.places:
+                await committed(self._store, self._clock, lambda db: _wait(db, seat.id))
             await self.places.take(seat.id)
             loop.resting = "idle"
             await committed(self._store, self._clock, lambda db: _begin(db, seat.id))
@@ -241,11 +243,23 @@ def _free_name(db: apsw.Connection, owner: AgentId, name: str) -> str:
     return found
 
 
+def _wait(db: apsw.Connection, agent: AgentId) -> None:
+    """It stands in line, if it has a task; one that was at work before a restart is so still."""
+    row = agent_rows.agent(db, agent)
+    if row is not None and row.state not in UNFINISHED and _has_task(db, agent):
+        agent_rows.set_state(db, agent, AgentState.WAITING)
+
+
 def _begin(db: apsw.Connection, agent: AgentId) -> None:
-    """It is at work, if it has anything to do but to be told what it missed."""
-    wakes = any(delivery.wakes for delivery in delivery_rows.queued(db, agent))
-    if wakes or turn_rows.at_work(db, agent) is not None:
+    """It is at work, if it has a task."""
+    if _has_task(db, agent):
         agent_rows.set_state(db, agent, AgentState.WORKING)
+
+
+def _has_task(db: apsw.Connection, agent: AgentId) -> bool:
+    """Whether it has more to do than to take note of what wakes nobody."""
+    wakes = any(delivery.wakes for delivery in delivery_rows.queued(db, agent))
+    return wakes or turn_rows.at_work(db, agent) is not None
 
 
 def _rest(db: apsw.Connection, agent: AgentId) -> bool:

@@ -47,7 +47,8 @@ class TurnAtWork:
         self._book = LogBook(means, seat)
         self._ends = Ends(means, seat, self._store, self._book, self._new)
         self._own_log = OwnLog(means, seat) if seat.owner is not None else None
-        self._pictures = TurnPictures(means.pictures, self._message_places)
+        log_name = seat.name if seat.owner is not None else ""
+        self._pictures = TurnPictures(means.pictures, self._message_places, log_name)
         self._items: list[Item] = []
         self._step = 0
         self._tainted = False

@@ -48,9 +48,13 @@ def shown_elsewhere(image: str) -> str:
     return f"({image} stands with another message of this turn.)"
 
 
-def beyond_the_newest(image: str, message: int | None) -> str:
-    """The line on a new picture that is one too many for its turn; `message` is its message's number."""
-    how = "Zoom its message with n 1" if message is None else f"Zoom with id {message} and n 1"
+def beyond_the_newest(image: str, message: int | None, log_name: str = "") -> str:
+    """The line on a new picture that is one too many for its turn; `message` is its message's number.
+
+    `log_name`: by which name the message's log is zoomed, where that is not the one of the view.
+    """
+    named = f"name {log_name}, " if log_name else ""
+    how = "Zoom its message with n 1" if message is None else f"Zoom with {named}id {message} and n 1"
     return f"({image} is not shown, since a turn shows its 8 newest pictures at once. {how} to see it.)"
 
 
