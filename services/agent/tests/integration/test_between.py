@@ -4,12 +4,13 @@ from pathlib import Path
 
 import apsw
 from onechat.agent.v1 import agent_service_pb2, event_pb2
+from onechat_agent import sentences
 from onechat_agent.domain.delivery import HOPS_MAX
 
 from tests.fakes.agent_house import House, Seen, living
 from tests.fakes.agent_talk import always, holds, make_child, of, says, user_texts
 from tests.fakes.memory_server import MemoryServer
-from tests.fakes.scripted_model import Answer, Purpose, Script, ScriptedModel, call
+from tests.fakes.scripted_model import Answer, Purpose, Script, ScriptedModel, call, wrong_key
 
 TELL = call("tell", name="House", message="look at the boiler")
 
@@ -136,6 +137,21 @@ async def test_a_failed_turn_is_reported_as_one(
         )
         assert house.seen.notices() == []
         assert [end.reason for end in house.seen.ends() if end.reason] == []
+
+
+async def test_a_failure_that_lasts_is_told_to_the_user_too(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """The root cannot pass it on: its own model has the same key."""
+    async with living(tmp_path, memory, model) as house:
+        await make_child(house, "House")
+        says(house, "", TELL, "told")
+        model.script(Script(http=wrong_key(), match=of(house, "House"), purpose=Purpose.TURN))
+        await house.say("tell it")
+        report = sentences.NOT_DONE.format(reason=sentences.MODEL_KEY)
+        await house.logged(f"work: [House] {report}")
+
+        assert house.seen.notices() == [sentences.MODEL_KEY]
 
 
 async def test_a_stopped_child_reports_nothing(

@@ -97,11 +97,9 @@ async def test_another_form_of_source_and_an_agent_that_is_no_child_are_refused(
 ) -> None:
     async with living(tmp_path, memory, model) as house:
         await make_child(house, "House")
-        wrong = ("15550002222@s.whatsapp.net", "telegram:1", "user", "whatsapp:", "whatsapp:1@g.us x", "")
+        wrong = ("15550002222@s.whatsapp.net", "telegram:1", "user", "whatsapp:", "whatsapp:1@g.us x", "\0")
         says(house, "", *(call("route", source=source, agent="House") for source in wrong))
-        says(
-            house, "", call("route", source=CHAT, agent="One"), call("route", source=CHAT, agent="Garden"), ""
-        )
+        says(house, "", *(call("route", source=CHAT, agent=name) for name in ("One", "Garden")), "")
         await house.say("route it all")
 
         echoes = [line for line in await house.lines() if line.startswith("echo: Nothing was routed: ")]

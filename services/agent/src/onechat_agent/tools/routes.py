@@ -7,7 +7,8 @@ with its key and changes nothing twice.
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from onechat_agent.domain.text import clean, one_line
+from onechat_agent.domain.delivery import NAME_MAX
+from onechat_agent.domain.text import one_line
 from onechat_agent.routes import Changed, RouteRefused
 from onechat_agent.tools.schema import function_schema, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
@@ -52,7 +53,7 @@ class RouteTool:
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Sets the route, and says who had the chat before."""
-        source, name = arguments["source"], arguments["agent"]
+        source, name = arguments["source"].strip(), arguments["agent"].strip().strip("[]")
         try:
             changed = await self._routes.set(source, name, request_id=context.call_key)
         except RouteRefused as refused:
@@ -83,10 +84,10 @@ class UnrouteTool:
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Removes the route, and says who had the chat."""
-        source = arguments["source"]
+        source = arguments["source"].strip()
         changed = await self._routes.remove(source, request_id=context.call_key)
         if not changed.before:
-            unknown = one_line(clean(source), 200)
+            unknown = one_line(source, NAME_MAX)
             return ToolResult(text=f"Nothing is routed from {unknown}; `routes` lists what is.", failed=True)
         return ToolResult(text=f"{source} comes to you from now on, and no longer to {changed.before}.")
 

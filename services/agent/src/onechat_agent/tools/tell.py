@@ -18,7 +18,7 @@ from onechat_agent.domain.agent import Agent
 from onechat_agent.domain.between import pictures, told
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import Delivery
-from onechat_agent.domain.text import clean, one_line
+from onechat_agent.domain.text import one_line
 from onechat_agent.kin import Kin
 from onechat_agent.patience import committed
 from onechat_agent.queue import Queue
@@ -63,12 +63,12 @@ class TellTool:
 
     async def run(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Queues it for the agent of that name, on disk when this answers."""
-        name = arguments["name"].strip().strip("[]")
+        name, message = arguments["name"], arguments["message"].strip()
         async with self._line[context.agent]:
             known = self._store.read(lambda db: delivery_rows.known(db, context.call_key))
             if known is not None:
                 return self._said(known[0])
-            return await self._tell(context, name, clean(arguments["message"]).strip())
+            return await self._tell(context, name, message)
 
     async def _tell(self, context: CallContext, name: str, message: str) -> ToolResult:
         to = self._kin.own(context.agent, name)
@@ -121,7 +121,7 @@ class TellTool:
 
     def _nobody(self, agent: AgentId, name: str) -> str:
         names = ", ".join(self._kin.names(agent))
-        nobody = f"you have no agent called {one_line(clean(name), 40)}"
+        nobody = f"you have no agent called {one_line(name, 40)}"
         return f"{nobody}; yours are {names}" if names else f"{nobody}, nor any other"
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
