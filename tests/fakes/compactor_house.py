@@ -176,7 +176,6 @@ async def compacting(
         house.compactor = Compactor(
             memory=reader,
             model=house.counted,
-            builder=DEMO_MODEL,
             seats={
                 AgentId(log): replace(seat, id=AgentId(log), name=log, limits=limits.get(log, seat.limits))
                 for log in logs

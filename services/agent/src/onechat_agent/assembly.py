@@ -154,7 +154,6 @@ async def assemble(
     compactor = Compactor(
         memory=memory,
         model=model.client,
-        builder=root_seat.compact_model,
         seats=agents.seats,
         usage=usage,
         telling=telling,

@@ -68,7 +68,6 @@ class Compactor:
         *,
         memory: MemoryClient,
         model: Model,
-        builder: str,
         seats: Mapping[AgentId, Seat],
         usage: UsageBook,
         telling: Telling,
@@ -76,9 +75,7 @@ class Compactor:
         patience: Patience,
         clock: Clock,
     ) -> None:
-        """`builder` is what built nodes say of their origin: the model's name, or `demo`."""
         self._memory = memory
-        self._builder = builder
         self._seats = seats
         self._day = day
         self._patience = patience
@@ -152,7 +149,7 @@ class Compactor:
             async with self._gate.through(place) as started:
                 line = await self._line(seat, job, started)
             if not isinstance(line, _NoLine):
-                await self._take(job, line)
+                await self._take(seat, job, line)
             elif line is not _NoLine.TOMORROW:  # else its lease ends by itself
                 await self._give_back(job, line)
         except Exception as error:  # noqa: BLE001 - its lease ends by itself
@@ -185,11 +182,12 @@ class Compactor:
         self._outages.answered(began)
         return _NoLine.CONTENT if line is None else line
 
-    async def _take(self, job: _Job, line: str) -> None:
-        piece = job.piece
+    async def _take(self, seat: Seat, job: _Job, line: str) -> None:
+        """Brings a line, which says of its origin which model its agent's lines are written by."""
+        piece, builder = job.piece, seat.compact_model
         try:
             await self._patience.get(
-                "line", lambda: self._memory.complete(job.lease, piece, line, self._builder, job.asked)
+                "line", lambda: self._memory.complete(job.lease, piece, line, builder, job.asked)
             )
         except RemoteError as error:
             if error.reason == "LINE_EMPTY":

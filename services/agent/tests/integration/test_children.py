@@ -2,13 +2,18 @@
 
 import tomllib
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2, usage_pb2
+from onechat_agent.adapters import agent_folder
+from onechat_agent.domain.agent import CHILDREN_MAX
+from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.limits import Limits
 
 from tests.fakes.agent_house import House, living
+from tests.fakes.child_folders import agents_in, children, started_once
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Answer, Purpose, ScriptedModel, call
 
@@ -210,6 +215,44 @@ async def test_a_child_that_cannot_be_is_refused_with_a_reason_and_nothing_is_ma
         assert said in (await echoes(house))[-1]
         assert [agent.name for agent in await agents(house)] == ["One", "House"]
         assert len(list((tmp_path / "data" / "agent" / "agents").iterdir())) == 2
+
+
+async def test_of_two_calls_side_by_side_for_one_name_one_makes_the_child(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        model.call(
+            call("agent_create", name="House", responsibility=AREA),
+            call("agent_create", name="HOUSE", responsibility=AREA),
+        )
+        model.say("made")
+
+        await house.say("make House twice")
+
+        assert sorted(text.split(".")[0] for text in await echoes(house)) in (
+            ["House is there", "No child was made"],
+            ["HOUSE is there", "No child was made"],
+        )
+        assert len(await agents(house)) == 2
+
+
+async def test_a_hundred_children_are_opened_and_the_next_is_refused(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """The state block shows each of them in every turn of the root, so they are bounded."""
+    root = await started_once(tmp_path, memory, model)
+    for number in range(CHILDREN_MAX):
+        name = f"Child{ascii_uppercase[number // 26]}{ascii_uppercase[number % 26]}"
+        agent_folder.make(agents_in(tmp_path), name, AgentId(f"c{number}"), area=f"area {number}")
+    async with living(tmp_path, memory, model) as house:
+        model.call(call("agent_create", name="House", responsibility=AREA))
+        model.say("too many")
+
+        await house.say("make House")
+
+        assert "There are 100 children already" in (await echoes(house))[-1]
+        assert house.seat.id == root
+        assert len(children(house)) == CHILDREN_MAX
 
 
 async def test_a_folder_that_lies_there_is_not_taken_over_by_a_new_child(
