@@ -179,7 +179,7 @@ async def assemble(
     live(root_seat, Made())
     names = await children.open_all()
     subagents.open_unfinished()
-    stops = Stops(store, clock, agents, subagents)
+    stops = Stops(store, clock, agents, subagents, runs)
     servicer = AgentServicer(
         queue=queue,
         events=events,

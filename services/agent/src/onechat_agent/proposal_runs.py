@@ -89,13 +89,13 @@ class ProposalRuns:
                         group.create_task(self._run_one(proposal, cut_off=proposal.number in cut_off))
                 await self._wait(await self._proposals.expire())
 
-    def stop_of(self, agents: Collection[AgentId], *, before: datetime | None) -> "RunStop":
-        """A stop of what these agents had asked for and runs since before `before`; None: runs now."""
+    def stop_of(self, agents: Collection[AgentId] | None, *, before: datetime | None) -> "RunStop":
+        """A stop of what these agents (None: any) had asked for and began before `before` (None: now)."""
         now, monotonic_s = self._clock.now(), self._clock.monotonic()
         chosen = {
             number: run
             for number, run in self._at_work.items()
-            if run.agent in agents
+            if (agents is None or run.agent in agents)
             and (before is None or now - timedelta(seconds=monotonic_s - run.began_s) <= before)
         }
         return RunStop(proposals=self._proposals, chosen=chosen)

@@ -160,13 +160,21 @@ class Proposals:
         log.info("proposal_over", proposal=number, state=state)
 
     def stopped(self, db: apsw.Connection, number: ProposalNumber) -> None:
-        """In the transaction of a stop: the run is over, whatever it does still."""
-        self._ran(db, number, ProposalState.FAILED, sentences.PROPOSAL_STOPPED)
+        """In the transaction of a stop: the run is over, whatever it does still, and wakes nobody."""
+        self._ran(db, number, ProposalState.FAILED, sentences.PROPOSAL_STOPPED, quiet=True)
 
-    def _ran(self, db: apsw.Connection, number: ProposalNumber, state: ProposalState, result: str) -> None:
+    def _ran(
+        self,
+        db: apsw.Connection,
+        number: ProposalNumber,
+        state: ProposalState,
+        result: str,
+        *,
+        quiet: bool = False,
+    ) -> None:
         proposal = proposal_rows.by_number(db, number)
         if proposal is not None and proposal.state is ProposalState.APPROVED:
-            self._end(db, proposal, state, result)
+            self._end(db, proposal, state, result, quiet=quiet)
 
     async def expire(self) -> datetime | None:
         """Ends the open ones whose time is over; when the next one's is."""
@@ -185,7 +193,15 @@ class Proposals:
             log.info("proposals_expired", proposals=expired)
         return self._store.read(proposal_rows.next_expiry)
 
-    def _end(self, db: apsw.Connection, proposal: Proposal, state: ProposalState, result: str = "") -> None:
+    def _end(
+        self,
+        db: apsw.Connection,
+        proposal: Proposal,
+        state: ProposalState,
+        result: str = "",
+        *,
+        quiet: bool = False,
+    ) -> None:
         """It is over: its state, the event, and the message to the agent that asked, in one transaction.
 
         An answer is the user's own, and what follows from it begins to count the hops anew. What nobody
@@ -195,7 +211,7 @@ class Proposals:
         shown = outcome(result) if result else ""
         proposal_rows.set_state(db, proposal.number, state, shown)
         self._tell(db, proposal.number)
-        hops = 0
+        hops = HOPS_MAX if quiet else 0
         if state is ProposalState.EXPIRED:
             agent = agent_rows.agent(db, proposal.agent)
             stopped = agent is not None and agent.state is AgentState.STOPPED

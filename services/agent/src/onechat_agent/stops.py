@@ -20,6 +20,7 @@ from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.agents import Agents
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.proposal_runs import ProposalRuns, RunStop
 from onechat_agent.subagent_stops import SubagentStop, stop_of
 from onechat_agent.subagents import Subagents
 from onechat_agent.turn import TurnAtWork
@@ -32,6 +33,7 @@ class _Stop:
     names: list[str]  #: whom it stops, each agent before its subagents
     turns: Mapping[AgentId, TurnAtWork]  #: of agents with a tree
     people: SubagentStop
+    runs: RunStop  #: of what the user had said yes to
 
     def write(self, db: apsw.Connection) -> None:
         """From this commit on these turns can only end as stopped."""
@@ -39,22 +41,27 @@ class _Stop:
             if turn.id is not None:
                 turn_rows.ask_stop(db, turn.id, sentences.STOPPED)
         self.people.write(db)
+        self.runs.write(db)
 
     def carry_out(self, store: Store) -> None:
         """Ends what is at work."""
         for turn in self.turns.values():
             turn.stop()
         self.people.carry_out(store)
+        self.runs.carry_out()
 
 
 class Stops:
     """Stops agents; belongs to one event loop."""
 
-    def __init__(self, store: Store, clock: Clock, agents: Agents, subagents: Subagents) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, agents: Agents, subagents: Subagents, runs: ProposalRuns
+    ) -> None:
         self._store = store
         self._clock = clock
         self._agents = agents
         self._subagents = subagents
+        self._runs = runs
 
     async def stop(
         self, name: str, *, everybody: bool, before: datetime | None, request_id: str, body: bytes
@@ -106,8 +113,20 @@ class Stops:
             if seats[agent].role is not Role.SUBAGENT
         }
         people = stop_of(self._subagents, self._store, whom, before=before)
+        runs = self._runs.stop_of(None if whom is None else self._house_of(whom), before=before)
         names = [seats[agent].name for agent in turns] + people.names
-        return _Stop(names=names, turns=turns, people=people)
+        asked = self._store.read(lambda db: [agent_rows.name_of(db, agent) for agent in runs.agents])
+        names += [name for name in asked if name not in names]
+        return _Stop(names=names, turns=turns, people=people, runs=runs)
+
+    def _house_of(self, agent: AgentId) -> set[AgentId]:
+        """The agent and its subagents, those that are done too."""
+        return {
+            agent,
+            *self._store.read(
+                lambda db: [one.id for one in agent_rows.of_role(db, Role.SUBAGENT, parent=agent)]
+            ),
+        }
 
 
 def _quieten(db: apsw.Connection, whom: AgentId | None, given: datetime) -> None:

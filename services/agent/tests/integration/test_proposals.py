@@ -360,6 +360,7 @@ async def test_a_stop_ends_what_runs_with_the_users_yes(
 
         assert said == "Stopped: One."
         assert "The user has stopped it." in outcome(house).text
+        assert not outcome(house).wakes, "what was stopped says nothing more"
 
 
 async def command_without_waiting(house: House, line: str) -> None:
