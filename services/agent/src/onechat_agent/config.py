@@ -1,25 +1,24 @@
 """The agent service's settings, read once."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from onechat_runtime.settings import Secret, ServiceSettings, address_of, one_of, secret, setting
 from onechat_runtime.time_zone import zone_name
 
+from onechat_agent.domain.agent import name_fault
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.model import endpoint
 
 DEFAULT_MODEL = "gpt-6.1-terra"  # one of the openai package's list; ONECHAT_MODEL names another
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SUBAGENTS_MAX = 100
-_NAME = re.compile(r"[A-Z][A-Za-z]{1,31}")
 
 
 def _name(text: str) -> str:
-    if _NAME.fullmatch(text):
+    if name_fault(text) is None:
         return text
-    raise ValueError("write one word of 2 to 32 letters, a capital first, such as One")
+    raise ValueError("write one word of 2 to 32 letters, a capital first, such as One; not All, not Root")
 
 
 def _places(text: str) -> int:

@@ -1,6 +1,7 @@
 """A child: made by the root, at work at once, with a memory, a prompt, limits and records of its own."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2, usage_pb2
 from onechat_agent.adapters import agent_folder
-from onechat_agent.domain.agent import CHILDREN_MAX
+from onechat_agent.domain.agent import CHILDREN_MAX, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.limits import Limits
+from onechat_agent.seat import Seat
 
 from tests.fakes.agent_house import House, living
 from tests.fakes.child_folders import agents_in, children, started_once
@@ -100,6 +102,7 @@ async def test_root_and_child_are_told_of_each_other_and_have_the_tools_of_their
         assert _tools(of_root) - _tools(of_child) >= {"agent_create"}
         assert f"children:\n- House: {AREA}\n" in _state(of_root)
         assert "children" not in _state(of_child)
+        assert model.requests(Purpose.TURN)[0].body["instructions"] == of_root["instructions"]
         assert model.refusals() == []
 
 
@@ -152,10 +155,13 @@ async def test_the_childs_tokens_are_recorded_under_its_own_id(
         assert turns == {(child, "House"): 1, (house.seat.id, "One"): 2}
 
 
-async def test_the_childs_lines_are_compressed_with_its_own_prompt(
+async def test_the_childs_lines_are_compressed_with_its_own_prompt_and_model(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    def change(seat: Seat) -> Seat:
+        return replace(seat, compact_model="small") if seat.role is Role.CHILD else seat
+
+    async with living(tmp_path, memory, model, change=change) as house:
         child = await make(house, model)
         model.compress("user: long story\nuser: story\nuser: st")
         model.say("", "")
@@ -167,6 +173,9 @@ async def test_the_childs_lines_are_compressed_with_its_own_prompt(
         assert of_lines["instructions"] == of_turn["instructions"]
         assert of_lines["tools"] == of_turn["tools"]
         assert "You are House" in of_lines["instructions"]
+        assert of_lines["model"] == "small"
+        builders = memory.store.read(lambda db: {row[0] for row in db.execute("SELECT builder FROM nodes")})
+        assert "small" in builders
 
 
 async def test_children_are_there_again_after_a_restart_and_go_on_with_what_waits(
