@@ -10,6 +10,7 @@ from typing import Final
 
 # By what they are held as; `self`, where a room's class is derived from the one that hands on.
 DOORS: Final = {"store": ("write", "begin"), "changes": ("begin", "change"), "self": ("begin", "change")}
+FUNCTIONS: Final = ("committed",)  # the agent's, which hands a job to the store until it is on disk
 _COMMITS: Final = "(a commit)"
 
 
@@ -42,7 +43,7 @@ def _called(function: ast.AST) -> set[str]:
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name):
-            called.add(node.func.id)
+            called.add(_COMMITS if node.func.id in FUNCTIONS else node.func.id)
         elif isinstance(node.func, ast.Attribute):
             of, name = ast.unparse(node.func.value), node.func.attr
             if name in DOORS.get(of.removeprefix("self.").lstrip("_"), ()):

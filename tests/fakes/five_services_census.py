@@ -9,17 +9,20 @@ import os
 import sys
 from collections.abc import MutableMapping
 from importlib import import_module
-from types import FrameType
 from typing import Any, Final
 
 from onechat_runtime.store_writer import Writer
 
-from tests.fakes.five_services_points import APPEND, ASK, COMMIT_OF, CREATE_LOG
+from tests.fakes.five_services_points import APPEND, ASK, COMMIT_OF, CREATE_LOG, DEPTH, callers
 
 VARIABLE: Final = "CRASH_CENSUS"
 STEPS: Final = (APPEND, ASK, CREATE_LOG)
 _OURS: Final = ("onechat_agent.", "onechat_memory.")
-_HAND_ON: Final = ("onechat_agent.patience.committed", "onechat_memory.log_changes.change")
+_HAND_ON: Final = (
+    "onechat_agent.patience.committed",
+    "onechat_memory.log_changes.begin",
+    "onechat_memory.log_changes.change",
+)
 
 
 def install_from(environ: MutableMapping[str, str]) -> None:
@@ -33,6 +36,7 @@ def _install(file: int) -> None:
     def note(step: str) -> None:
         os.write(file, f"{step}\n".encode())
 
+    sys.set_coroutine_origin_tracking_depth(DEPTH)
     submit = Writer.submit
 
     def noted(self: Writer, job: Any) -> Any:
@@ -58,11 +62,9 @@ def _note_calls(step: str, note: Any) -> None:
 
 
 def _handed_over_by(job: Any) -> str:
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        module, function = str(frame.f_globals["__name__"]), frame.f_code.co_name
+    for module, function in callers(sys._getframe(2)):
         name = f"{module}.{function}"
-        if module.startswith(_OURS) and not function.startswith(("_", "<")) and name not in _HAND_ON:
+        at_bottom = module.endswith(".__main__")  # of whatever a task does
+        if module.startswith(_OURS) and not at_bottom and function[0] not in "_<" and name not in _HAND_ON:
             return name
-        frame = frame.f_back
     return f"{job.__module__}.{job.__qualname__.split('.<')[0].rpartition('.')[2]}"

@@ -10,11 +10,13 @@ after means on disk and not yet answered. The product knows nothing of it: a poi
 service's `main`, by the fork server or by the command above. Which ones there are: five_services_census.py.
 """
 
+import asyncio
 import os
 import signal
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import count
 from types import FrameType
@@ -27,6 +29,7 @@ VARIABLE: Final = "CRASH_POINT"
 COMMIT: Final = "onechat_runtime.store:Store.write"
 APPEND: Final = "onechat_agent.adapters.memory:MemoryClient.append"
 CREATE_LOG: Final = "onechat_agent.adapters.memory:MemoryClient.create_log"
+DEPTH: Final = 40  # calls below the making of a task
 COMMIT_OF: Final = "commit of "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
 
@@ -90,6 +93,7 @@ def install(point: Point) -> None:
 
 
 def _install_in_writer(point: Point, function: str) -> None:
+    sys.set_coroutine_origin_tracking_depth(DEPTH)
     submit = Writer.submit
     passed = count(1)
 
@@ -119,12 +123,25 @@ def _is_made_in(function: str, job: Any) -> bool:
 
 def _is_within(function: str, frame: FrameType | None) -> bool:
     """Whether a function, named `module.function`, is at work below `frame`."""
-    module, _, name = function.rpartition(".")
+    return any(f"{module}.{name}" == function for module, name in callers(frame))
+
+
+def callers(frame: FrameType | None) -> Iterator[tuple[str, str]]:
+    """(module, function) of `frame` and all below it, then of whoever made the task that is at work."""
     while frame is not None:
-        if frame.f_code.co_name == name and frame.f_globals["__name__"] == module:
-            return True
+        yield str(frame.f_globals["__name__"]), frame.f_code.co_name
         frame = frame.f_back
-    return False
+    task = asyncio.current_task()
+    made_at = getattr(task.get_coro(), "cr_origin", None) if task is not None else None
+    for file, _, name in made_at or ():
+        yield _module_of(file), name
+
+
+@cache
+def _module_of(file: str) -> str:
+    """The module whose code lies in `file`; empty for none."""
+    modules = tuple(sys.modules.items())  # others import meanwhile
+    return next((name for name, one in modules if getattr(one, "__file__", None) == file), "")
 
 
 def die() -> None:

@@ -66,7 +66,7 @@ def of_log(
         if here < last[message.speaker]:
             yield f"{message.word} is before what {message.speaker} said earlier"
         last[message.speaker] = here
-    yield from _calls(log)
+    yield from of_calls(log)
 
 
 def _logged(message: Message) -> str:
@@ -79,7 +79,8 @@ def _is_marked(message: Message, text: str) -> bool:
     return message.sender == WHATSAPP and text.splitlines()[1:] == marked
 
 
-def _calls(log: Sequence[Whole]) -> Iterator[str]:
+def of_calls(log: Sequence[Whole]) -> Iterator[str]:
+    """Each call has its result, and nothing stands between the two."""
     calls = [one.key for one in log if one.kind == MESSAGE_KIND_TOOL]
     results = [one.key for one in log if one.kind == MESSAGE_KIND_ECHO]
     for key in set(calls) ^ {key.removesuffix(":r") for key in results}:

@@ -1,0 +1,115 @@
+"""At which steps of the agent and of the memory service a household is struck, and how often at each.
+
+A step's name is that of five_services_points.py. Which ones a household passes is counted in a run
+(five_services_census.py), and which commits there are is read from the source: both must agree with these
+lists. The points of one step are spread over all its passes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from tests.fakes.five_services_points import APPEND, ASK, COMMIT_OF, CREATE_LOG, Point
+
+AGENT: Final[Mapping[str, int]] = {  #: step: how many points of it
+    APPEND: 5,
+    ASK: 5,
+    CREATE_LOG: 2,
+    f"{COMMIT_OF}onechat_agent.root_folder.open_root": 1,
+    f"{COMMIT_OF}onechat_agent.assembly.assemble": 1,
+    f"{COMMIT_OF}onechat_agent.children.open_all": 1,
+    f"{COMMIT_OF}onechat_agent.children.create": 2,
+    f"{COMMIT_OF}onechat_agent.lives.live": 2,
+    f"{COMMIT_OF}onechat_agent.queue.accept": 3,
+    f"{COMMIT_OF}onechat_agent.queue.done_without_turn": 1,
+    f"{COMMIT_OF}onechat_agent.turn_store.begin": 5,
+    f"{COMMIT_OF}onechat_agent.turn_store.step": 4,
+    f"{COMMIT_OF}onechat_agent.turn_store.join": 1,
+    f"{COMMIT_OF}onechat_agent.turn_store.end": 5,
+    f"{COMMIT_OF}onechat_agent.stops.stop": 1,
+    f"{COMMIT_OF}onechat_agent.subagents.spawn": 1,
+    f"{COMMIT_OF}onechat_agent.subagents.live": 3,
+    f"{COMMIT_OF}onechat_agent.tools.tell.run": 3,
+    f"{COMMIT_OF}onechat_agent.routes.set": 2,
+    f"{COMMIT_OF}onechat_agent.routes.remove": 1,
+    f"{COMMIT_OF}onechat_agent.proposals.propose": 1,
+    f"{COMMIT_OF}onechat_agent.proposals.answer": 1,
+    f"{COMMIT_OF}onechat_agent.proposals.over": 1,
+    f"{COMMIT_OF}onechat_agent.showing.show": 1,
+}
+MEMORY: Final[Mapping[str, int]] = {
+    f"{COMMIT_OF}onechat_memory.chat_logs.create": 3,
+    f"{COMMIT_OF}onechat_memory.joined_appends.append": 6,
+    f"{COMMIT_OF}onechat_memory.images.put": 1,
+}
+# What is done beside the household's work: whether and when is not its doing, so no count finds it for sure.
+BESIDE: Final = (
+    f"{COMMIT_OF}onechat_agent.events.forget_old",
+    f"{COMMIT_OF}onechat_agent.usage_book.record_alone",
+    f"{COMMIT_OF}onechat_memory.chat_logs.complete",
+    f"{COMMIT_OF}onechat_memory.chat_logs.fitted_view",
+    f"{COMMIT_OF}onechat_memory.indexing.step",
+    f"{COMMIT_OF}onechat_memory.log_changes.load",
+    f"{COMMIT_OF}onechat_memory.removing.run",
+)
+# A service that is struck once more as it takes up what the first strike has interrupted.
+TWICE: Final = tuple(
+    (
+        Point(step=ASK, side="after", nth=nth),
+        Point(step=f"{COMMIT_OF}onechat_agent.turn_store.resume", side=side, nth=1),
+    )
+    for nth in (1, 5, 9)
+    for side in ("before", "after")
+)
+OTHERS: Final = {  #: public functions that lead to a commit and that no household passes by that name
+    "patience.committed": "hands on what others give it",
+    "lives.of": "commits in lives.live",
+    "subagents.open_unfinished": "commits in subagents.live",
+    "subagents.wake": "commits in subagents.live",
+    "turn.run": "commits in turn_store.end",
+    "turn_ends.by_stop": "commits in turn_store.end",
+    "turn_store.ask_stop": "needs a stop that comes from within the service",
+    "turn_store.resume": "TWICE",
+    "turn_store.roll_over": "test_crash_points.py",
+    "own_log.shortened": "needs a long log",
+    "proposals.expire": "needs a day",
+    "departures.remove": "needs somebody who removes a folder",
+    "day_limit.tell": "needs a day's tokens",
+    "day_limit.told": "needs a day's tokens",
+    "telling.notice": "needs a fault",
+    "telling.unreachable": "needs a model that is away",
+}
+QUICK: Final = (  #: those that every run of the tests passes
+    Point(step=f"{COMMIT_OF}onechat_agent.children.create", side="before", nth=2),
+    Point(step=CREATE_LOG, side="after", nth=2),
+    Point(step=f"{COMMIT_OF}onechat_agent.routes.set", side="after", nth=1),
+    Point(step=f"{COMMIT_OF}onechat_agent.subagents.spawn", side="after", nth=1),
+    Point(step=ASK, side="after", nth=8),
+    Point(step=f"{COMMIT_OF}onechat_agent.tools.tell.run", side="after", nth=2),
+    Point(step=f"{COMMIT_OF}onechat_agent.turn_store.end", side="after", nth=5),
+    Point(step=f"{COMMIT_OF}onechat_agent.proposals.answer", side="after", nth=1),
+    Point(step=f"{COMMIT_OF}onechat_memory.joined_appends.append", side="after", nth=12),
+    Point(step=f"{COMMIT_OF}onechat_memory.chat_logs.create", side="before", nth=3),
+)
+
+
+def service_of(point: Point) -> str:
+    """The service that passes it."""
+    return "memory" if f"{COMMIT_OF}onechat_memory." in point.step else "agent"
+
+
+def points(wanted: Mapping[str, int], passed: Counter[str]) -> list[Point]:
+    """Both sides of `wanted` points of each step, spread over as many passes as `passed` has of it."""
+    return [
+        Point(step=step, side=side, nth=nth)
+        for step, number in wanted.items()
+        for nth in _spread(number, passed[step])
+        for side in ("before", "after")
+    ]
+
+
+def _spread(wanted: int, passes: int) -> list[int]:
+    """`wanted` numbers from 1 to `passes`, the first and, of more than one, the last among them."""
+    if wanted == 1 or passes == 1:
+        return [1]
+    return sorted({1 + round(place * (passes - 1) / (wanted - 1)) for place in range(wanted)})
