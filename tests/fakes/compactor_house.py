@@ -25,6 +25,8 @@ from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
 from onechat_agent.model.items import ModelAnswer, ModelRequest
 from onechat_agent.patience import Patience
+from onechat_agent.proposals import Proposals
+from onechat_agent.queue import Queue
 from onechat_agent.root_folder import open_root
 from onechat_agent.seating import Seating
 from onechat_agent.telling import Telling
@@ -160,8 +162,10 @@ async def compacting(
         await client.warm_up()
         reader = through(MemoryClient(memory.loopback.channel("agent"), ZONE))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
+        events = Events(store, clock, await store.write(open_stream))
         seating = Seating(
             settings=settings,
+            proposals=Proposals(store, clock, events, Queue(store, clock, events, root.id)),
             store=store,
             model=at_hand,
             memory=reader,
@@ -172,7 +176,7 @@ async def compacting(
         seat = seating.root(root)
         house = CompactorHouse(memory, scripted, CountedModel(client))
         house.usage = UsageBook(store, clock, ZoneInfo(ZONE), {})
-        telling = Telling(store, Events(store, clock, await store.write(open_stream)), clock, board)
+        telling = Telling(store, events, clock, board)
         house.compactor = Compactor(
             memory=reader,
             model=house.counted,
