@@ -203,11 +203,11 @@ def test_a_compaction_sends_the_tools_and_calls_none():
 
     assert body["tools"] == [TOOL]
     assert body["tool_choice"] == "none"
-    assert body["prompt_cache_options"] == {"mode": "explicit"}
+    assert body["prompt_cache_options"] == {"mode": "explicit", "ttl": "12h"}
 
 
 def test_a_turn_is_also_cached_at_its_latest_message():
-    assert request_body(a_request(), FULL)["prompt_cache_options"] == {"mode": "implicit"}
+    assert request_body(a_request(), FULL)["prompt_cache_options"] == {"mode": "implicit", "ttl": "12h"}
 
 
 def test_a_request_without_tools_has_no_word_on_tools():

@@ -31,6 +31,7 @@ PART_CHARS: Final = 4000  # of the view; 128,000 bytes make at most 33 parts, an
 CALL_ID_MAX: Final = 64  # characters; the API's limit
 NAME_MAX: Final = 64  # characters of a tool's name; as above
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
+CACHE_TTL: Final = "12h"  # the API's longest: people come back to a chat after hours, not within minutes
 _BREAKPOINT: Final = {"mode": "explicit"}
 
 Body = dict[str, Any]
@@ -57,7 +58,7 @@ def request_body(request: ModelRequest, endpoint: Endpoint) -> Body:
     if endpoint.takes_cache_key:
         body["prompt_cache_key"] = request.cache_key
     if marks:
-        body["prompt_cache_options"] = {"mode": _cache_mode(request)}
+        body["prompt_cache_options"] = {"mode": _cache_mode(request), "ttl": CACHE_TTL}
     return body
 
 
