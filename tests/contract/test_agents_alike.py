@@ -6,18 +6,21 @@ A double that keeps less would let tests pass that fail with the service.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, image_pb2
+from onechat.common.v1.chunk_pb2 import Chunk
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.agent_clients import ChatAgent
 from tests.fakes.agent_house import living
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
 from tests.fakes.memory_server import remembering
+from tests.fakes.pictures import PNG
 from tests.fakes.scripted_model import ScriptedModel
 
 KINDS = ("service", "gateway's double", "chat's double")
@@ -148,3 +151,39 @@ async def test_a_command_under_a_used_id_gets_its_first_answer(agent: Any) -> No
 
     assert first == again
     assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
+
+
+async def put_image(agent: Any, content: bytes, digest: bytes | None = None) -> str:
+    async def requests() -> AsyncIterator[image_pb2.PutImageRequest]:
+        yield image_pb2.PutImageRequest(chunk=Chunk(content=content))
+        yield image_pb2.PutImageRequest(chunk=Chunk(sha256=digest or sha256(content).digest()))
+
+    return str((await agent.PutImage(requests(), timeout=CALL_S)).name)
+
+
+async def test_an_image_has_one_name_and_comes_back_as_it_was(agent: Any) -> None:
+    first, again = [await put_image(agent, PNG) for _ in range(2)]
+
+    call = agent.GetImage(image_pb2.GetImageRequest(name=first), timeout=CALL_S)
+    chunks = [answer.chunk async for answer in call]
+
+    assert first == again == f"{sha256(PNG).hexdigest()[:16]}.png"
+    assert b"".join(chunk.content for chunk in chunks) == PNG
+    assert chunks[-1].sha256 == sha256(PNG).digest()
+
+
+@pytest.mark.parametrize(("content", "digest"), [(b"no image" * 10, None), (PNG, bytes(32)), (b"", None)])
+async def test_what_is_no_whole_image_is_refused(agent: Any, content: bytes, digest: bytes | None) -> None:
+    with pytest.raises(RemoteError) as refused:
+        await put_image(agent, content, digest)
+
+    assert (refused.value.code, refused.value.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "IMAGE_INVALID")
+
+
+async def test_an_image_that_nobody_stored_is_not_found(agent: Any) -> None:
+    call = agent.GetImage(image_pb2.GetImageRequest(name="0123456789abcdef.png"), timeout=CALL_S)
+
+    with pytest.raises(RemoteError) as refused:
+        _ = [answer async for answer in call]
+
+    assert (refused.value.code, refused.value.reason) == (grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN")

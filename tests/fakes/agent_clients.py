@@ -46,7 +46,9 @@ class ChatAgent(AgentServicer):
         for delivery in request.deliveries:
             if delivery.key not in known:
                 await self.tell(
-                    user_message=event_pb2.UserMessage(key=delivery.key, text=delivery.text, delivery_id=1)
+                    user_message=event_pb2.UserMessage(
+                        key=delivery.key, text=delivery.text, images=delivery.images, delivery_id=1
+                    )
                 )
                 if self.on_delivery is not None:
                     task = asyncio.ensure_future(self.on_delivery(delivery))

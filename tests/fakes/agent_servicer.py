@@ -6,6 +6,7 @@ service passes: tests/contract/test_agents_alike.py.
 """
 
 import asyncio
+import hashlib
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,7 +21,9 @@ from onechat.agent.v1 import (
     agent_service_pb2_grpc,
     delivery_pb2,
     event_pb2,
+    image_pb2,
 )
+from onechat.common.v1.chunk_pb2 import Chunk
 from onechat_runtime.errors import KeyReused, ServiceError
 from onechat_runtime.listening import Served
 from onechat_runtime.tokens import CALLERS
@@ -29,6 +32,8 @@ from tests.fakes.loopback import TOKENS, Loopback, serving
 
 _COMMAND = re.compile(r"/[a-zA-Z_]+(@\w+)?(\s.*)?", re.DOTALL)
 ROOT = "root-id"
+_IMAGES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"RIFF": ".webp"}
+_PIECE = 65_536  # bytes of a chunk
 _DESCRIPTOR = agent_service_pb2.DESCRIPTOR.services_by_name["AgentService"]
 
 
@@ -36,6 +41,18 @@ class EventsGone(ServiceError):
     """Those events are gone."""
 
     code, reason = grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE"
+
+
+class ImageInvalid(ServiceError):
+    """That is no image."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "IMAGE_INVALID"
+
+
+class ImageUnknown(ServiceError):
+    """There is no such image."""
+
+    code, reason = grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN"
 
 
 class NotACommand(ServiceError):
@@ -66,6 +83,7 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     deliveries: dict[str, delivery_pb2.NewDelivery] = field(default_factory=dict)  #: by key, in order
     commands: dict[str, agent_service_pb2.RunCommandRequest] = field(default_factory=dict)  #: by request id
     events: list[event_pb2.Event] = field(default_factory=list)
+    images: dict[str, bytes] = field(default_factory=dict)  #: by stored name
     calls: Counter[str] = field(default_factory=Counter)  #: by method, failed ones too
     subscribed: list[agent_service_pb2.SubscribeRequest] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -109,6 +127,29 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         await self._wake()
         await _apply(fault, "after")
         return agent_service_pb2.RunCommandResponse(answer=f"did {request.line}")
+
+    async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
+        await self._called("PutImage")
+        await _apply(self._fault("PutImage", []), "before")
+        chunks = [request.chunk async for request in request_iterator]
+        content = b"".join(chunk.content for chunk in chunks)
+        digest = hashlib.sha256(content).digest()
+        ending = next((end for head, end in _IMAGES.items() if content.startswith(head)), None)
+        if ending is None or not chunks or chunks[-1].sha256 != digest:
+            raise ImageInvalid
+        name = f"{digest[:8].hex()}{ending}"
+        self.images[name] = content
+        return image_pb2.PutImageResponse(name=name)
+
+    async def GetImage(self, request: Any, context: Any) -> AsyncIterator[image_pb2.GetImageResponse]:
+        await self._called("GetImage")
+        await _apply(self._fault("GetImage", []), "before")
+        content = self.images.get(request.name)
+        if content is None:
+            raise ImageUnknown
+        for at in range(0, len(content), _PIECE):
+            yield image_pb2.GetImageResponse(chunk=Chunk(content=content[at : at + _PIECE]))
+        yield image_pb2.GetImageResponse(chunk=Chunk(sha256=hashlib.sha256(content).digest()))
 
     async def Subscribe(self, request: Any, context: Any) -> AsyncIterator[Any]:
         await self._called("Subscribe")

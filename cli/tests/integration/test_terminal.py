@@ -13,9 +13,11 @@ from contextlib import asynccontextmanager
 from fcntl import ioctl
 
 import pytest
+from onechat.agent.v1 import event_pb2
 from onechat_cli.outcome import Exit
 
 from tests.fakes.agent_servicer import agent_serving
+from tests.fakes.pictures import drawn
 from tests.fakes.terminal_screen import TerminalScreen
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D = "\r", "\x1b\r", "\x03", "\x04"
@@ -124,6 +126,33 @@ async def test_messages_of_one_and_of_many_lines_are_sent_and_answered(agent, op
     assert terminal.seen.count("› hello") == 1
     assert agent.texts() == ["hello", "one\ntwo", "three\nfour", "by a program"]
     assert "\x1b[31mred" not in terminal.raw
+
+
+async def test_a_picture_that_the_agent_shows_is_drawn_in_colours(agent, opened):
+    name = "0123456789abcdef.png"
+    agent.images[name] = drawn(4, 4, colour=(255, 0, 0))
+    async with opened(COLORTERM="truecolor") as terminal:
+        await terminal.until("One · ready")
+
+        await agent.tell(image=event_pb2.ShownImage(image=name, caption="the boiler"))
+        await agent.notice("and more")
+        await terminal.until(f"[image {name}] the boiler", "▀▀▀▀", "▀▀▀▀", "and more", "One · ready")
+
+    assert "38;2;255;0;0" in terminal.raw
+
+
+async def test_without_colours_a_picture_is_its_line(agent, opened):
+    name = "0123456789abcdef.png"
+    agent.images[name] = drawn(4, 4)
+    async with opened(NO_COLOR="1") as terminal:
+        await terminal.until("One · ready")
+
+        await agent.tell(image=event_pb2.ShownImage(image=name, caption="the boiler"))
+        await agent.notice("and more")
+        await terminal.until(f"[image {name}] the boiler", "and more")
+
+    assert "▀" not in terminal.seen
+    assert agent.calls["GetImage"] == 0
 
 
 async def test_a_chat_that_is_opened_again_shows_dimmed_what_it_had_shown(agent, opened):

@@ -32,4 +32,5 @@ def picture_line(text: str) -> PictureLine | None:
         path = reader.get_token() or ""
     except ValueError:  # a quote that is not closed
         path = ""
-    return PictureLine(path=path, words=reader.instream.read().strip())
+    words = "".join(iter(lambda: reader.instream.read(1), ""))  # what it has not read
+    return PictureLine(path=path, words=words.strip())
