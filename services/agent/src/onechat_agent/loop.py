@@ -51,7 +51,7 @@ class AgentLoop:
 
     async def run_until_idle(self) -> None:
         """The same until nothing is left to do."""
-        await self._live(self._serve_what_is_there)
+        await self._live(self._serve_until_idle)
 
     async def _live(self, serve: Callable[[], Awaitable[object]]) -> None:
         while True:
@@ -66,6 +66,11 @@ class AgentLoop:
         """Serves the queue for good."""
         while True:
             await self._wait(await self._serve_what_is_there())
+
+    async def _serve_until_idle(self) -> None:
+        """Serves the queue until it is empty; an incomplete group is waited for."""
+        while (look_again := await self._serve_what_is_there()) is not None:
+            await self._wait(look_again)
 
     async def _serve_what_is_there(self) -> datetime | None:
         """First finishes the turn that was interrupted, then serves the queue until nothing can be taken.

@@ -1,8 +1,8 @@
 """Subagents: made by a spawn, at work until their tasks are done, and again when more is said to them.
 
 Only so many work at once (places.py); more wait in line. One that is done leaves, and a delivery lets it in
-again. States are rows, so that a restart goes on with those that are not done. A turn: turn.py; a subagent's
-own log: own_log.py. How they are stopped: subagent_stops.py.
+again. States are rows (subagent_states.py), so that a restart goes on with those that are not done. A turn:
+turn.py; a subagent's own log: own_log.py. How they are stopped: subagent_stops.py.
 """
 
 import secrets
@@ -14,19 +14,19 @@ from typing import Final
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
+from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
-from onechat_agent import sentences
+from onechat_agent import sentences, subagent_states
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.agents import Agents
-from onechat_agent.domain.agent import UNFINISHED, Agent, AgentState, Role, subagent_name
+from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.between import report, told
 from onechat_agent.domain.chat import AgentId, Kind, NewMessage
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.keys import NOTE_KEY, task_key
 from onechat_agent.domain.text import one_line
-from onechat_agent.domain.turn import TurnState
 from onechat_agent.loop import AgentLoop
 from onechat_agent.patience import Patience, committed
 from onechat_agent.places import Places
@@ -39,10 +39,6 @@ from onechat_agent.tools.tool import CallContext
 log = logs.get("onechat.agent")
 
 IN_LINE: Final = "waiting for a free place"  # for people
-_AFTER: Final = {
-    TurnState.STOPPED: AgentState.STOPPED,
-    TurnState.FAILED: AgentState.FAILED,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +146,7 @@ class Subagents:
             return there
         new = Agent(
             id=new_id,
-            name=_free_name(db, context.agent, context.agent_name),
+            name=subagent_states.free_name(db, context.agent, context.agent_name),
             role=Role.SUBAGENT,
             state=AgentState.WAITING,
             parent=context.agent,
@@ -202,24 +198,30 @@ class Subagents:
         while not rested or there.news:
             loop.resting = IN_LINE
             if not self.places.free and seat.id not in self.places:
-                await committed(self._store, self._clock, lambda db: _wait(db, seat.id))
+                await committed(
+                    self._store, self._clock, partial(subagent_states.stand_in_line, agent=seat.id)
+                )
             await self.places.take(seat.id)
             loop.resting = "idle"
-            await committed(self._store, self._clock, lambda db: _begin(db, seat.id))
+            await committed(self._store, self._clock, partial(subagent_states.begin, agent=seat.id))
             await self._make_log(seat)
             await loop.run_until_idle()
             there.news = False  # what comes from here on is seen by the next commit, or sets it again
-            rested = await committed(self._store, self._clock, lambda db: _rest(db, seat.id))
+            rested = await committed(self._store, self._clock, partial(subagent_states.rest, agent=seat.id))
         log.info("subagent_done", agent=seat.name)
 
     async def _make_log(self, seat: Seat) -> None:
-        """Its flat log, which begins with a note on what it is."""
+        """Its flat log, which begins with a note on what it is; one that is there stays as it is."""
         owner = seat.view_of.name
         note = NewMessage(
             key=NOTE_KEY, kind=Kind.NOTE, text=opening_note(seat.name, owner), time=self._clock.now()
         )
         await self._patience.get("log", lambda: self._memory.create_log(seat.id, seat.name, flat=True))
-        await self._patience.get("log", lambda: self._memory.append(seat.id, [note]))
+        try:
+            await self._patience.get("log", lambda: self._memory.append(seat.id, [note]))
+        except RemoteError as error:
+            if error.reason != "KEY_REUSED":  # its owner had another name when it was made
+                raise
 
     def _give_up(self, db: apsw.Connection, seat: Seat) -> None:
         """It could not even begin: what it was told is done with, and its owner is told so."""
@@ -234,41 +236,3 @@ class Subagents:
             hops=0,
         )
         self._queue.add_own(db, failure, self._clock.now())
-
-
-def _free_name(db: apsw.Connection, owner: AgentId, name: str) -> str:
-    """The owner's next name that nobody has or had: a child of a removed one's name goes on counting."""
-    while agent_rows.name_was_given(db, found := subagent_name(name, agent_rows.next_number(db, owner))):
-        pass
-    return found
-
-
-def _wait(db: apsw.Connection, agent: AgentId) -> None:
-    """It stands in line, if it has a task; one that was at work before a restart is so still."""
-    row = agent_rows.agent(db, agent)
-    if row is not None and row.state not in UNFINISHED and _has_task(db, agent):
-        agent_rows.set_state(db, agent, AgentState.WAITING)
-
-
-def _begin(db: apsw.Connection, agent: AgentId) -> None:
-    """It is at work, if it has a task."""
-    if _has_task(db, agent):
-        agent_rows.set_state(db, agent, AgentState.WORKING)
-
-
-def _has_task(db: apsw.Connection, agent: AgentId) -> bool:
-    """Whether it has more to do than to take note of what wakes nobody."""
-    wakes = any(delivery.wakes for delivery in delivery_rows.queued(db, agent))
-    return wakes or turn_rows.at_work(db, agent) is not None
-
-
-def _rest(db: apsw.Connection, agent: AgentId) -> bool:
-    """Whether it is done, and how, by its last turn; one that was stopped before any stays so."""
-    if delivery_rows.queued(db, agent):
-        return False
-    row = agent_rows.agent(db, agent)
-    if row is not None and row.state in UNFINISHED:
-        last = turn_rows.last(db, agent)
-        state = _AFTER.get(last.state, AgentState.FINISHED) if last else AgentState.FINISHED
-        agent_rows.set_state(db, agent, state)
-    return True

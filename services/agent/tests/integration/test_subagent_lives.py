@@ -146,6 +146,24 @@ async def test_the_root_reads_the_whole_chat_of_one_at_work_by_its_name(
         assert "echo: zoomed One-1" in await house.lines()
 
 
+async def test_it_goes_on_though_its_owner_has_another_name_by_now(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        says(house, "", spawn("count"), "at work")
+        gate = holds(house, "One-1", "never sent")
+        await house.say("use a subagent")
+        await gate.reached()
+    model.clear()
+
+    async with living(tmp_path, memory, model, settings={"name": "Ada"}, after=0) as house:
+        says(house, "", "noted")
+        says(house, "One-1", "42")
+        await house.seen.until(lambda seen: "noted" in seen.replies())
+
+        assert (await house.lines())[-2] == "work: [One-1] 42"
+
+
 async def test_a_child_that_is_made_again_goes_on_counting_its_subagents(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
