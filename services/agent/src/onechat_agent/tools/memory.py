@@ -6,7 +6,6 @@ adapters/memory.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -15,13 +14,13 @@ import grpc
 from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_agent.domain.agent import Agent, Role
-from onechat_agent.domain.chat import AgentId, Kind, Message, MessageId, Zoomed
+from onechat_agent.domain.chat import AgentId, MessageId, Zoomed
 from onechat_agent.domain.text import one_line
 from onechat_agent.tools.schema import function_schema, integer, optional, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
+from onechat_agent.tools.zoomed import Asked, is_outside, place, shown
 
 _ID_MAX: Final = 2**62  # ids travel as int64
-_OWN_SOURCES: Final = frozenset({"", "user"})
 
 
 class MemoryReader(Protocol):
@@ -99,9 +98,9 @@ class ZoomTool:
                 return ToolResult(text=f"{asked.name} has not begun yet.", failed=True)
             return _memory_failed(error)
         return ToolResult(
-            text=_shown(zoomed, asked),
+            text=shown(zoomed, asked),
             logged=f"zoomed {asked.shown}",
-            taints=asked.others or any(_is_outside(message, context) for message in zoomed.messages),
+            taints=asked.others or any(is_outside(message, context) for message in zoomed.messages),
             images=tuple(image for message in zoomed.messages for image in message.images)
             if asked.count
             else (),
@@ -110,21 +109,21 @@ class ZoomTool:
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Such as `zoom: 40+8` or `zoom: House 40+8`."""
         name, count = arguments["name"], arguments["n"]
-        shown = _place(name and one_line(name, 40), arguments["id"], count, arguments["page"])
-        return f"zoom: {shown}"
+        where = place(name and one_line(name, 40), arguments["id"], count, arguments["page"])
+        return f"zoom: {where}"
 
-    def _asked(self, context: CallContext, arguments: Mapping[str, Any]) -> "_Asked | str":
+    def _asked(self, context: CallContext, arguments: Mapping[str, Any]) -> Asked | str:
         """What is asked for, or what is wrong with it whatever a log holds; the memory says the rest."""
         first, count, page = arguments["id"], arguments["n"], arguments["page"]
         wrong = _zoom_fault(first, count, page, named=arguments["name"] is not None)
         if wrong is not None:
             return wrong
         if arguments["name"] is None:
-            return _Asked(log=context.memory_of, first=first, count=count, page=page)
+            return Asked(log=context.memory_of, first=first, count=count, page=page)
         named = self._names.readable(context.agent, arguments["name"]) if self._names else None
         if named is None:
             return self._nobody(context.agent, arguments["name"])
-        return _Asked(
+        return Asked(
             log=named.id,
             first=first or 0,
             count=count or 0,
@@ -173,29 +172,6 @@ class DateTool:
         return f"date: {arguments['id']}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A place in a log."""
-
-    log: AgentId
-    first: int
-    count: int  #: 0: all of a chat, or a view
-    page: int | None
-    name: str | None = None  #: whose, where a name was given
-    others: bool = False  #: whether it is somebody else's than the agent's own
-
-    @property
-    def shown(self) -> str:
-        """As pointers have it."""
-        return _place(self.name, self.first, self.count or None, self.page)
-
-
-def _place(name: str | None, first: int | None, count: int | None, page: int | None) -> str:
-    """`40+8`, `House`, `House 40+8`, `House, page 17`."""
-    node = "" if first is None or count is None else f"{first}+{count}"
-    return " ".join(part for part in (name, node) if part) + ("" if page is None else f", page {page}")
-
-
 def _zoom_fault(first: int | None, count: int | None, page: int | None, *, named: bool) -> str | None:
     """What is wrong with a zoom whatever the log holds."""
     if named and first is None and count is None:
@@ -209,43 +185,6 @@ def _zoom_fault(first: int | None, count: int | None, page: int | None, *, named
             f"There is no page {page}: page is null at first, then the number that the last page ended with."
         )
     return None
-
-
-def _is_outside(message: Message, context: CallContext) -> bool:
-    """Whether text that neither the user nor this agent, or its owner, wrote is in `message`.
-
-    Tool results have no source, yet they hold what shell and read once brought in.
-    """
-    own = (*_OWN_SOURCES, context.agent, context.memory_of)
-    return message.kind is Kind.ECHO or message.source not in own
-
-
-def _shown(zoomed: Zoomed, asked: _Asked) -> str:
-    """The page as the model reads it, ending with where the next one begins."""
-    parts = [line.shown() for line in zoomed.lines]
-    parts.extend(_whole(message, alone=asked.count > 0) for message in zoomed.messages)
-    if not parts:
-        parts.append("(nothing yet)")
-    if zoomed.next_page is not None:
-        whose = f"name {asked.name} and " if asked.name else ""
-        parts.append(f"(more follows: zoom again with {whose}page {zoomed.next_page})")
-    return "\n".join(parts)
-
-
-def _whole(message: Message, *, alone: bool) -> str:
-    """`id+1|kind: text`, in a whole chat `id|kind: text`, then a line for each image that the text does not
-    show, then its other parts.
-    """
-    name = f"{message.id}+1" if alone else f"{message.id}"
-    lines = [f"{name}|{message.kind}: {message.text}"]
-    marks = (f"[image {image}]" for image in message.images)
-    shown = set(message.text.splitlines())
-    lines.extend(mark for mark in marks if mark not in shown)
-    if message.parts > 1 and alone:
-        began = message.id - message.part + 1
-        ends = message.id + message.parts - message.part
-        lines.append(f"(part {message.part} of {message.parts} of one text: messages {began} to {ends})")
-    return "\n".join(lines)
 
 
 def _moment(time: datetime, stored: str, user: str) -> str:
