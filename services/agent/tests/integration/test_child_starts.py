@@ -271,6 +271,16 @@ async def test_a_folder_that_cannot_be_made_is_said_in_the_status_and_made_once_
         assert agent_folder.read(in_the_way).id == HOUSE
 
 
+def test_a_folder_is_never_made_over_another_agents(tmp_path: Path) -> None:
+    agents_in(tmp_path).mkdir(parents=True)
+    put_house(tmp_path)
+
+    with pytest.raises(StartRefused, match="another agent's folder"):
+        agent_folder.make(agents_in(tmp_path), "House", AgentId("x"), area="The cellar")
+
+    assert agent_folder.read(agents_in(tmp_path) / "House").area == AREA
+
+
 def test_the_ready_line_names_the_children(tmp_path: Path) -> None:
     agents_in(tmp_path).mkdir(parents=True)
     put_house(tmp_path)
