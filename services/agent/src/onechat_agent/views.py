@@ -15,6 +15,7 @@ from onechat_agent.patience import Patience
 from onechat_agent.seat import Seat
 
 WAIT_S: Final = 20.0  # one call's wait; the next follows at once
+OTHERS_WAITS: Final = 3  # calls that a subagent waits for its owner's lines
 
 
 class Views:
@@ -29,8 +30,11 @@ class Views:
     async def whole(self, seat: Seat) -> View:
         """The view that the agent's turns show, every line built. Raises ModelFailure when none can be built.
 
-        What is away for a while is waited for: the compactor goes on by itself.
+        What is away for a while is waited for: the compactor goes on by itself. A subagent waits a minute:
+        its owner, who is at work, may say new things faster than lines are built, and the mark of a line that
+        is not built says how to read it.
         """
+        waits_left = None if seat.owner is None else OTHERS_WAITS
         seat = seat.view_of
         self._compactor.try_now()
         failing = asyncio.ensure_future(self._compactor.lasting_failure())
@@ -45,7 +49,8 @@ class Views:
                     if not view.whole:
                         raise failing.result()
                     return view
-                if reading.result().whole:
+                waits_left = None if waits_left is None else waits_left - 1
+                if reading.result().whole or waits_left == 0:
                     return reading.result()
                 if self._day.holds_lines(seat):
                     await self._day.tell(seat)
