@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from bench import (
+    agent_queue,
+    agent_turn,
     append,
     compaction_calls,
     idle,
@@ -55,6 +57,8 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "memory_prefixes": memory_prefixes,
     "compaction_calls": compaction_calls,
     "turn_own_time": turn_own_time,
+    "agent_turn": agent_turn,
+    "agent_queue": agent_queue,
     "idle": idle,
 }
 

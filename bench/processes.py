@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from onechat_runtime.channels import new_channel
 from onechat_runtime.tokens import ensure_tokens, read_token
 
 TIMEOUT_S: Final = 30.0
+_REPOSITORY: Final = Path(__file__).parents[1]
 _OURS: Final = ("ONECHAT_", "OPENAI_", "TELEGRAM_")
 
 
@@ -38,11 +39,16 @@ class ServiceProcess:
 
 @asynccontextmanager
 async def started(
-    service: str, data: Path, environ: Mapping[str, str] | None = None
+    service: str,
+    data: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    program: Sequence[str] | None = None,
 ) -> AsyncIterator[ServiceProcess]:
     """Start `service` on the data folder `data`; it is ended in order at the end.
 
-    `environ` holds what it is told beside its data and its address.
+    `environ` holds what it is told beside its data and its address. `program`: a module of this repository
+    that is run in its place, with its arguments.
     """
     ensure_tokens(data)
     told = {
@@ -51,7 +57,9 @@ async def started(
         **(environ or {}),
     }
     began = time.monotonic()
-    process = await _exec([sys.executable, "-m", f"onechat_{service}"], told, data)
+    if program is not None:
+        told["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), os.environ.get("PYTHONPATH", "")])
+    process = await _exec([sys.executable, "-m", *(program or [f"onechat_{service}"])], told, data)
     reading: asyncio.Task[None] | None = None
     try:
         ready = await asyncio.wait_for(_ready_line(process, service), TIMEOUT_S)

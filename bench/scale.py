@@ -17,6 +17,8 @@ class Scale:
     calls: int  #: of one kind, of which a round's figure is the median
     opens: int  #: of a store, in the same way
     turns: int  #: in a round
+    many_turns: int  #: in a round, where the slowest of a hundred is asked for
+    flood_s: float  #: how long deliveries come at a steady rate
     rate_s: float  #: how long calls are counted
     settle_s: float  #: from the last start until idleness is measured
     idle_s: float  #: how long it is measured
@@ -32,6 +34,8 @@ FULL: Final = Scale(
     calls=200,
     opens=15,
     turns=30,
+    many_turns=200,
+    flood_s=60.0,
     rate_s=2.0,
     settle_s=10.0,
     idle_s=10.0,
@@ -46,6 +50,8 @@ SMOKE: Final = Scale(
     calls=5,
     opens=2,
     turns=2,
+    many_turns=3,
+    flood_s=0.5,
     rate_s=0.1,
     settle_s=0.1,
     idle_s=0.2,

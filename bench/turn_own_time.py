@@ -147,11 +147,11 @@ async def _turn(agent: ServiceProcess, memory: ServiceProcess, arrivals: _Arriva
     await stub.Deliver(agent_service_pb2.DeliverRequest(deliveries=[delivery]), timeout=TIMEOUT_S)
     accepted_s = time.monotonic() - began
     own_s = await asyncio.wait_for(came, TIMEOUT_S) - began
-    await asyncio.wait_for(_quiet(stub, memory, delivery.key), TIMEOUT_S)
+    await asyncio.wait_for(quiet(stub, memory, delivery.key), TIMEOUT_S)
     return own_s, accepted_s
 
 
-async def _quiet(agent: Any, memory: ServiceProcess, key: str) -> None:
+async def quiet(agent: Any, memory: ServiceProcess, key: str) -> None:
     """Returns once the delivery `key` is done and every line is built."""
     deliveries = agent_service_pb2.ListDeliveriesRequest(key=key)
     stats = stats_pb2.GetLogStatsRequest(log_id=LOG)
