@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from onechat_agent.adapters import agent_folder, agent_rows
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.children import READY_WAIT_S
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.lives import REFUSED_PAUSE_S
@@ -86,6 +87,31 @@ async def test_the_call_that_a_kill_interrupted_gives_the_child_that_it_made(
 
         assert children(house) == {"House": (made["House"][0], AgentState.READY)}
         assert "echo: House is there. It knows only its responsibility so far." in await house.lines()
+
+
+async def test_a_call_does_not_wait_for_a_memory_that_is_away(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """The root goes on; its child gets ready by itself."""
+    clock = ManualClock()
+    bars: list[Barred] = []
+
+    def through(client: MemoryClient) -> MemoryClient:
+        bars.append(Barred(client))
+        return bars[-1]
+
+    model.call(call("agent_create", name="House", responsibility=AREA))
+    model.say("House will be there")
+    async with living(tmp_path, memory, model, clock=clock, through=through) as house:
+        key = await house.deliver("make House")
+        await bars[0].reached.wait()
+        clock.advance(READY_WAIT_S)
+        await house.ended(key)
+        assert any("House is made, and begins once its memory" in line for line in await house.lines())
+
+        bars[0].opened.set()
+
+        await ready(house, "House")
 
 
 async def test_what_comes_for_a_child_whose_memory_is_away_is_kept_until_it_is_there(

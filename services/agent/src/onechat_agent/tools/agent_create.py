@@ -35,8 +35,8 @@ class AgentCreateTool:
         "wants one.",
         name=text("One word for the area, 2 to 32 letters from A to Z, a capital first, such as House."),
         responsibility=text(
-            f"What it is responsible for, in a sentence or two of at most {AREA_MAX} characters. It sees this "
-            "in every call, and so do you."
+            f"What it is responsible for, in a sentence or two of at most {AREA_MAX} characters. It sees "
+            "this in every call, and so do you."
         ),
     )
 
