@@ -7,10 +7,11 @@ from onechat_telegram.domain.commands import MENU
 TAKEN = {line.split()[0] for line in HELP.splitlines()}
 
 
-def test_the_terminal_completes_every_command_and_its_own_way_out():
+def test_the_terminal_completes_every_command_and_its_own():
+    """/image reads a file where the terminal is, and /quit leaves it: both are the terminal's alone."""
     offered = {command.split()[0] for command in COMMANDS}
 
-    assert offered - LEAVING == TAKEN
+    assert offered - LEAVING - {"/image"} == TAKEN
 
 
 def test_the_telegram_menu_has_every_command():

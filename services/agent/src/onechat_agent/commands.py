@@ -19,7 +19,8 @@ from onechat_agent.usage_book import UsageBook
 
 HELP = """\
 /stop [NAME | all]  end what is at work: here and in subagents, in one agent, in all
-/yes N, /no N       let proposal N run, or refuse it
+/yes N              let proposal N run
+/no N               refuse proposal N
 /proposals [N]      what awaits your yes; all of proposal N
 /usage              model calls, tokens and cost of the last seven days
 /agents             who is there and what each does now

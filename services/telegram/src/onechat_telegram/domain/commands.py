@@ -8,7 +8,9 @@ from onechat_telegram.domain.wording import whole_letters
 
 MENU: Final = (
     ("stop", "stop what is being done, or /stop NAME"),
-    ("proposals", "what awaits your yes: /yes or /no and its number"),
+    ("proposals", "what awaits your yes"),
+    ("yes", "let a proposal run: /yes and its number"),
+    ("no", "refuse a proposal: /no and its number"),
     ("usage", "what the model calls have cost"),
     ("agents", "who is there, and what each does"),
     ("help", "all commands"),
