@@ -46,6 +46,7 @@ from onechat_agent.showing import Showing
 from onechat_agent.stops import Stops
 from onechat_agent.subagents import Subagents
 from onechat_agent.telling import Telling
+from onechat_agent.tells import Tells
 from onechat_agent.tools.agent_create import AgentCreateTool
 from onechat_agent.tools.images import ImageShowTool
 from onechat_agent.tools.routes import RoutesTool, RouteTool, UnrouteTool
@@ -102,7 +103,7 @@ async def assemble(
         return [
             AgentCreateTool(children),
             SpawnTool(subagents),
-            TellTool(store, clock, queue, Kin(store), images),
+            TellTool(Tells(store, clock, queue, Kin(store), images)),
             RouteTool(routes),
             UnrouteTool(routes),
             RoutesTool(routes),

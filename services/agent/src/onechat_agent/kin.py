@@ -2,7 +2,7 @@
 
 Names are the same in any case of their letters, and with the brackets in which messages show them. A finished
 subagent can be named too, a removed agent cannot.
-What is said to them: tools/tell.py. What of them is read: tools/memory.py.
+What is said to them: tells.py. What of them is read: tools/memory.py.
 """
 
 from typing import Final

@@ -7,7 +7,6 @@ domain/routes.py. What the root is told of it: tools/routes.py.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import apsw
 from onechat_runtime.clock import Clock
@@ -16,20 +15,8 @@ from onechat_runtime.store import Store
 
 from onechat_agent.adapters import agent_rows
 from onechat_agent.domain.agent import Role
-from onechat_agent.domain.routes import source_fault
+from onechat_agent.domain.routes import Changed, RouteRefused, source_fault
 from onechat_agent.patience import committed
-
-
-class RouteRefused(Exception):
-    """There can be no such route; its text is a clause that says why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """Who gets what comes from a source, before and after; empty is the root."""
-
-    before: str  #: a child's name
-    now: str
 
 
 class Routes:

@@ -13,6 +13,7 @@ from onechat_agent.domain.delivery import HOPS_MAX, TurnId
 from onechat_agent.events import Events, open_stream
 from onechat_agent.kin import Kin
 from onechat_agent.queue import Queue
+from onechat_agent.tells import Tells
 from onechat_agent.tools.tell import TellTool
 from onechat_agent.tools.tool import CallContext, ToolResult
 from onechat_runtime.clock import SystemClock
@@ -45,7 +46,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 async def tell(store: Store) -> TellTool:
     clock = SystemClock()
     queue = Queue(store, clock, Events(store, clock, await store.write(open_stream)), ROOT)
-    return TellTool(store, clock, queue, Kin(store), NoImages())
+    return TellTool(Tells(store, clock, queue, Kin(store), NoImages()))
 
 
 def context(**fields: object) -> CallContext:

@@ -4,10 +4,25 @@ Their keys are made from their place, so that a restart sends nothing twice: a t
 report's its turn's. Who gets a report is settled by whose the agent is. How they are queued: queue.py.
 """
 
+from dataclasses import dataclass
+
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import IMAGES_MAX, NewDelivery, TurnId
 from onechat_agent.domain.images import image_name
 from onechat_agent.domain.keys import report_key
+
+
+class TellRefused(Exception):
+    """Nobody was told anything; its text is a clause that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """Who has what was told."""
+
+    name: str
+    wakes: bool  #: whether that one goes to work on it
+    hops: int
 
 
 def report(turn: TurnId, *, sender: AgentId, name: str, to: AgentId, text: str, hops: int) -> NewDelivery:

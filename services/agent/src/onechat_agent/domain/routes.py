@@ -1,11 +1,24 @@
-"""Which sources can be routed to a child. Pure. The routes themselves: routes.py of the package."""
+"""Which sources can be routed to a child, and what a change comes to. Pure. The routes: routes.py above."""
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from onechat_agent.domain.delivery import NAME_MAX
 
 _SOURCE: Final = re.compile(r"whatsapp:[^\s@:]+@[^\s@:]+")
+
+
+class RouteRefused(Exception):
+    """There can be no such route; its text is a clause that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """Who gets what comes from a source, before and after; empty is the root."""
+
+    before: str  #: a child's name
+    now: str
 
 
 def source_fault(source: str) -> str | None:

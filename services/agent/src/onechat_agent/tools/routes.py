@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from onechat_agent.domain.delivery import NAME_MAX
+from onechat_agent.domain.routes import Changed, RouteRefused
 from onechat_agent.domain.text import one_line
-from onechat_agent.routes import Changed, RouteRefused
 from onechat_agent.tools.schema import function_schema, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
