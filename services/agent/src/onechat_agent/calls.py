@@ -103,6 +103,10 @@ class Calls:
             if error.reason != "KEY_REUSED":  # a stop came while the real one was on its way
                 raise
 
+    def fits(self, call: Call) -> bool:
+        """Whether there is such a tool, and its arguments are ones that it takes."""
+        return self._seat.toolbox.fits(call.name, call.arguments)
+
     def begun(self, call: Call) -> ToolActive:
         """The event of a call that begins."""
         return ToolActive(

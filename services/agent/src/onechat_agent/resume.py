@@ -10,6 +10,7 @@ from itertools import groupby
 
 from onechat_agent.calls import UNKNOWN_RESULT, Call, Calls
 from onechat_agent.domain.keys import result_key
+from onechat_agent.domain.limits import Circles, Repeat
 from onechat_agent.domain.turn import Turn
 from onechat_agent.domain.turn_log import LoggedCall, LoggedStep, Said, TurnLog, read_turn
 from onechat_agent.means import Means
@@ -73,11 +74,17 @@ def _taint(entries: Iterable[Said | LoggedStep]) -> bool:
 
 
 async def items_again(
-    means: Means, seat: Seat, turn: Turn, entries: Sequence[Said | LoggedStep], pictures: TurnPictures
+    means: Means,
+    seat: Seat,
+    turn: Turn,
+    entries: Sequence[Said | LoggedStep],
+    pictures: TurnPictures,
+    circles: Circles,
 ) -> list[Item]:
     """`entries` as the model saw them, without reasoning; open calls without their outputs.
 
-    Pointers are followed by running their calls again, and pictures come back, in the order of then.
+    Pointers are followed by running their calls again, and pictures come back, in the order of then. What
+    repeats itself is counted in `circles`, and told to the model where it was told then.
     """
     calls = Calls(means, seat, turn.id, backed=turn.backed)
     items: list[Item] = []
@@ -87,7 +94,7 @@ async def items_again(
             continue
         for step in run:
             if isinstance(step, LoggedStep):
-                items += await _step_items(calls, turn, step, pictures)
+                items += await _step_items(calls, turn, step, pictures, circles)
     return items
 
 
@@ -111,7 +118,9 @@ async def _read(means: Means, seat: Seat, turn: Turn) -> TurnLog:
     return dataclasses.replace(read_turn(messages, turn.id), length=length)
 
 
-async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, pictures: TurnPictures) -> list[Item]:
+async def _step_items(
+    calls: Calls, turn: Turn, step: LoggedStep, pictures: TurnPictures, circles: Circles
+) -> list[Item]:
     items: list[Item] = [ReplyItem(text=step.text)] if step.text else []
     items += [
         CallItem(call_id=_call_id(turn, call), name=call.name, arguments=call.arguments)
@@ -123,7 +132,10 @@ async def _step_items(calls: Calls, turn: Turn, step: LoggedStep, pictures: Turn
         result = ToolResult(text=call.result)
         if call.result.startswith(POINTERS):
             result = await calls.again(_call(turn, call), tainted=True)
+        malformed = not calls.fits(_call(turn, call))
+        repeat = circles.after(call.name, call.arguments, result.text, malformed=malformed)
         shown, lines = await pictures.of_result(result.images)
+        lines += [rendering.REPEATED] if repeat is Repeat.TELL else []
         text = "\n".join([result.text, *lines])
         key = result_key(turn.id, call.step, call.call)
         items.append(OutputItem(call_id=_call_id(turn, call), text=text, pictures=shown, key=key))

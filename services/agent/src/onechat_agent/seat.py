@@ -30,6 +30,10 @@ class Toolbox(Protocol):
         """Checks and runs one call; raises nothing but CancelledError."""
         ...
 
+    def fits(self, name: str, raw_arguments: str) -> bool:
+        """Whether there is such a tool, and the arguments are ones that it takes."""
+        ...
+
     def summary(self, name: str, raw_arguments: str) -> str:
         """What a call does, one line for people."""
         ...

@@ -174,9 +174,11 @@ class TurnAtWork:
         )
         if turn.rollovers:
             self._items.append(UserItem(text=rendering.ROLLED_OVER))
-        again = await items_again(self._means, self._seat, turn, resumed.entries, self._pictures)
+        again = await items_again(
+            self._means, self._seat, turn, resumed.entries, self._pictures, self._circles
+        )
         self._items += again if self._own_log is None else await self._own_log.with_pointers(turn, again)
-        if resumed.open_calls:
+        if resumed.open_calls or self._circles.ended:
             # As they were made: one that has run already must not become a proposal to do it once more.
             tainted = turn.tainted or resumed.tainted_before
             results = await self._calls(turn).run(resumed.open_calls, tainted=tainted)
@@ -217,7 +219,6 @@ class TurnAtWork:
 
     async def _take_results(self, turn: TurnId, calls: Sequence[Call], results: Sequence[ToolResult]) -> None:
         """Adds a step's results to what the model sees next. Raises EndedByLimit when it goes in circles."""
-        circling = False
         for call, result in zip(calls, results, strict=True):
             repeat = self._circles.after(call.name, call.arguments, result.text, malformed=result.malformed)
             pictures, lines = await self._pictures.of_result(result.images)
@@ -225,10 +226,9 @@ class TurnAtWork:
             text = "\n".join([result.text, *lines])
             key = result_key(turn, call.step, call.number)
             self._items.append(OutputItem(call_id=call.call_id, text=text, pictures=pictures, key=key))
-            circling = circling or repeat is Repeat.END
             if result.taints and not self._tainted:
                 self._tainted = self._store.unwritten.taint = True
-        if circling:
+        if self._circles.ended:
             raise EndedByLimit(sentences.IN_CIRCLES)
 
     async def _join(self, turn: Turn) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from onechat.agent.v1 import event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_REPLY
+from onechat_agent.prompts.rendering import REPEATED
 
 from tests.fakes.agent_house import living
 from tests.fakes.memory_server import MemoryServer, new_message
-from tests.fakes.scripted_model import Answer, Purpose, ScriptedModel, call
+from tests.fakes.scripted_model import Answer, Call, Purpose, ScriptedModel, call
 
 RESUMED = event_pb2.TurnChange.STATE_RESUMED
 
@@ -127,3 +128,48 @@ async def test_what_joined_a_turn_is_logged_after_the_results_also_through_a_res
             "user:",
             "reply:",
         ]
+
+
+async def test_circles_are_counted_through_a_restart_and_told_to_the_model_again(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Else each restart would give a turn that goes nowhere five more calls, and other bytes than before."""
+    look = Answer(calls=(call("date", id=0),))
+    model.say(*[look] * 3)
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("which day?")
+        await gate.reached()
+    model.say(*[look] * 3)
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        before, after, *_, last = (record.body["input"] for record in model.requests(Purpose.TURN)[3:])
+        assert _outputs(after) == _outputs(before)
+        assert [REPEATED in text for text in _outputs(last)] == [False, False, True, True]
+        assert "again and again" in house.seen.replies()[0]
+        assert sum(line.startswith("tool:") for line in await house.lines()) == 5
+
+
+async def test_malformed_calls_are_counted_through_a_restart(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    shapes = ['{"path": "a', "null", "[1]", "{}", '{"path": 5}', '{"path": 6}']
+    wrong = [Answer(calls=(Call(name="read", arguments=shape),)) for shape in shapes]
+    model.say(*wrong[:4])
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("read it")
+        await gate.reached()
+    model.say(*wrong[4:])
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert "again and again" in house.seen.replies()[0]
+        assert len(model.unused()) == 1
+
+
+def _outputs(items: list[dict[str, object]]) -> list[str]:
+    return [str(item["output"]) for item in items if item.get("type") == "function_call_output"]

@@ -38,13 +38,19 @@ class Repeat(StrEnum):
 
 @dataclass(slots=True)
 class Circles:
-    """Counts a turn's repetitions; belongs to one turn and starts anew when that is resumed."""
+    """Counts a turn's repetitions; belongs to one turn, and is filled from its log when that is resumed."""
 
+    ended: bool = False  #: whether it has gone in circles for so long that it ends
     _same: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _malformed: int = 0
 
     def after(self, name: str, arguments: str, result: str, *, malformed: bool) -> Repeat:
         """Takes note of a finished call."""
+        repeat = self._noted(name, arguments, result, malformed=malformed)
+        self.ended = self.ended or repeat is Repeat.END
+        return repeat
+
+    def _noted(self, name: str, arguments: str, result: str, *, malformed: bool) -> Repeat:
         self._malformed = self._malformed + 1 if malformed else 0
         if self._malformed >= MALFORMED_ENDED:
             return Repeat.END

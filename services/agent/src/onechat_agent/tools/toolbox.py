@@ -98,6 +98,13 @@ class Toolbox:
         allowed = weight is Weight.LIGHT or tool.name in self._outside
         return (not context.backed and not allowed) or self._proposals.of_call(context.call_key) is not None
 
+    def fits(self, name: str, raw_arguments: str) -> bool:
+        """Whether there is such a tool, and the arguments are ones that it takes."""
+        tool = self._tools.get(name)
+        return tool is not None and not isinstance(
+            parse_arguments(raw_arguments, tool.schema["parameters"]), Unfitting
+        )
+
     def summary(self, name: str, raw_arguments: str) -> str:
         """What the call does, one line for people; of one that does not fit the name only."""
         tool = self._tools.get(name)
