@@ -24,7 +24,7 @@ def asked(held: Held, number: ProposalNumber, agent_name: str) -> str:
     lines, cut = _act(held, agent_name, whole=False)
     if held.own_rules:
         lines.append(sentences.PROPOSED_RULES)
-    lines.append(sentences.PROPOSED_WHY.format(why=held.why))
+    lines.append(sentences.PROPOSED_WHY[held.why.name])
     if cut:
         lines.append(sentences.PROPOSED_CUT.format(number=number))
     return "\n".join(lines)

@@ -90,7 +90,11 @@ PROPOSED_NOTHING: Final = "(without arguments)"
 PROPOSED_LONG: Final = "{name} ({lines} lines, {characters} characters):"
 PROPOSED_ONE_LINE: Final = "{name} (1 line, {characters} characters):"
 PROPOSED_LEFT_OUT: Final = "… {left_out} characters are not shown here …"
-PROPOSED_WHY: Final = "You are asked because {why}."
+PROPOSED_WHY: Final = {
+    "UNBACKED": "You are asked because it does not come from your own words.",
+    "TAINTED": "You are asked because text from outside was read in the same turn.",
+    "EVERY_SEND": "You are asked because ONECHAT_CONFIRM is set to always.",
+}
 PROPOSED_CUT: Final = "Not all of it is shown. /proposals {number} shows the whole."
 PROPOSAL_OPEN: Final = (
     "Proposal {number} awaits your yes until {until}: /yes {number} runs it, /no {number} refuses it."

@@ -85,7 +85,7 @@ async def test_what_is_held_back_is_one_proposal_that_shows_what_would_run(
             'chat: "15550002222@s.whatsapp.net"',
             'text: "hi"',
             "image: null",
-            "You are asked because the user does not stand behind this turn.",
+            "You are asked because it does not come from your own words.",
         ]
         assert event.audience == "user"
         assert await listed(house) == [shown]

@@ -6,13 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.consent import Why
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.proposal import Held, Proposal, ProposalNumber, ProposalState
 from onechat_agent.prompts import proposals as for_agents
 from onechat_agent.proposal_words import asked, outcome, standing, whole
 
 ROME = ZoneInfo("Europe/Rome")
-WHY = "text from outside has entered this turn"
+WHY = "You are asked because text from outside was read in the same turn."
 
 
 def held(tool="shell", target="", own_rules=False, **arguments):
@@ -24,7 +25,7 @@ def held(tool="shell", target="", own_rules=False, **arguments):
         arguments=json.dumps(arguments, ensure_ascii=False),
         workdir="/home/u/work",
         target=target,
-        why=WHY,
+        why=Why.TAINTED,
         own_rules=own_rules,
     )
 
@@ -57,7 +58,7 @@ def test_a_command_is_shown_with_where_it_runs_and_why_it_is_asked():
     assert lines_of(held(command="ls -la ")) == [
         "House asks to run shell in /home/u/work:",
         'command: "ls -la "',
-        f"You are asked because {WHY}.",
+        WHY,
     ]
 
 
@@ -85,7 +86,7 @@ def test_lines_of_a_text_cannot_pass_for_onechats_own():
         "House asks to run whatsapp_send:",
         f"text (6 lines, {len(fake)} characters):",
         'chat: "stranger"',
-        f"You are asked because {WHY}.",
+        WHY,
     ]
     assert [line[2:] for line in text if line.startswith("| ")] == fake.split("\n")
 

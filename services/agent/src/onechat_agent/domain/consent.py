@@ -46,11 +46,17 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "agent_create": Weight.GRAVE,
     "schedule_remove": Weight.GRAVE,
 }
+
 SENDS: Final = frozenset({"whatsapp_send"})
-UNBACKED: Final = "the user does not stand behind this turn"
-TAINTED: Final = "text from outside has entered this turn"
-EVERY_SEND: Final = "every send is asked for"
 OUTSIDE_MAY: Final = frozenset(name for name, weight in WEIGHTS.items() if weight is Weight.HANDS)
+
+
+class Why(StrEnum):
+    """Why a call needs the user's yes; its value says so to the model."""
+
+    UNBACKED = "the user does not stand behind this turn"
+    TAINTED = "text from outside has entered this turn"
+    EVERY_SEND = "every send is asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class Proposes:
     """The call needs the user's yes."""
 
     what: str  #: the tool, and what of it is grave
-    why: str  #: a clause that both the model and the user can read
+    why: Why
     could_be_allowed: bool = False  #: agent.toml could let this agent's unbacked turns do it
 
     def sentence(self, number: int) -> str:
@@ -103,11 +109,11 @@ def decide(
         case Weight.HANDS:
             if backed or (tool in OUTSIDE_MAY and tool in outside):
                 return Runs()
-            return Proposes(what=tool, why=UNBACKED, could_be_allowed=True)
+            return Proposes(what=tool, why=Why.UNBACKED, could_be_allowed=True)
         case Weight.GRAVE:
             if confirm is Confirm.ALWAYS and tool in SENDS:
-                return Proposes(what=tool, why=EVERY_SEND)
+                return Proposes(what=tool, why=Why.EVERY_SEND)
             if backed and not tainted:
                 return Runs()
             what = f"{tool} on instructions.md or agent.toml" if touches_protected else tool
-            return Proposes(what=what, why=TAINTED if backed else UNBACKED)
+            return Proposes(what=what, why=Why.TAINTED if backed else Why.UNBACKED)

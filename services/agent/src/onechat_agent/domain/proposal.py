@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final, NewType
 
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.consent import Why
 from onechat_agent.domain.delivery import TurnId
 
 ProposalNumber = NewType("ProposalNumber", int)  #: what the user answers by; never reused
@@ -41,7 +42,7 @@ class Held:
     arguments: str  #: JSON; these very values run
     workdir: str  #: where it runs, and where relative paths begin
     target: str = ""  #: the file that write or edit would change, without links
-    why: str  #: why it needs a yes, a clause
+    why: Why
     own_rules: bool = False  #: it would change an instructions.md or agent.toml
 
 

@@ -18,7 +18,7 @@ from onechat_runtime.errors import RemoteError
 
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.arguments import Unfitting, parse_arguments
-from onechat_agent.domain.consent import WEIGHTS, Confirm, Proposes, Weight, decide
+from onechat_agent.domain.consent import WEIGHTS, Confirm, Proposes, Weight, Why, decide
 from onechat_agent.domain.proposal import Held
 from onechat_agent.domain.text import clean, clip, one_line
 from onechat_agent.tools.fence import is_rule
@@ -188,7 +188,7 @@ class Toolbox:
             )
             number = await self._proposals.propose(held)
         elif not isinstance(decision, Proposes):  # what was proposed stays so, whatever the settings say now
-            decision = Proposes(what=name, why="it was held back")
+            decision = Proposes(what=name, why=Why.EVERY_SEND if context.backed else Why.UNBACKED)
         return ToolResult(text=decision.sentence(number), failed=True, proposal=number)
 
     def _looked_at(self, path: str, context: CallContext) -> tuple[bool, str]:
