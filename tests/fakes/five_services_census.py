@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from onechat_runtime.store_writer import Writer
 
-from tests.fakes.five_services_points import APPEND, ASK, COMMIT_OF, CREATE_LOG, DEPTH, callers
+from tests.fakes.five_services_points import ANSWER, APPEND, COMMIT_OF, CREATE_LOG, DEPTH, callers
 
 VARIABLE: Final = "CRASH_CENSUS"
-STEPS: Final = (APPEND, ASK, CREATE_LOG)
+STEPS: Final = (ANSWER, APPEND, CREATE_LOG)
 _OURS: Final = ("onechat_agent.", "onechat_memory.")
 _HAND_ON: Final = (
     "onechat_agent.patience.committed",

@@ -29,6 +29,7 @@ VARIABLE: Final = "CRASH_POINT"
 COMMIT: Final = "onechat_runtime.store:Store.write"
 APPEND: Final = "onechat_agent.adapters.memory:MemoryClient.append"
 CREATE_LOG: Final = "onechat_agent.adapters.memory:MemoryClient.create_log"
+ANSWER: Final = "onechat_agent.asking:Asking.answer"  # of a turn's step; ASK is of compactions too
 DEPTH: Final = 40  # calls below the making of a task
 COMMIT_OF: Final = "commit of "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
