@@ -1,11 +1,14 @@
 """What agents say to each other: tells, reports, and what of it is logged, shown and waked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 from onechat.agent.v1 import agent_service_pb2, event_pb2
 from onechat_agent import sentences
 from onechat_agent.domain.delivery import HOPS_MAX
+from onechat_agent.domain.limits import Limits
+from onechat_agent.seat import Seat
 
 from tests.fakes.agent_house import House, Seen, living
 from tests.fakes.agent_talk import always, holds, make_child, of, says, user_texts
@@ -139,6 +142,21 @@ async def test_a_failed_turn_is_reported_as_one(
         assert [end.reason for end in house.seen.ends() if end.reason] == []
 
 
+async def test_a_child_that_meets_a_limit_says_so_to_its_parent(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    def short(seat: Seat) -> Seat:
+        return replace(seat, limits=Limits(calls=1)) if seat.name == "House" else seat
+
+    async with living(tmp_path, memory, model, change=short) as house:
+        await make_child(house, "House")
+        says(house, "", TELL, "told", "")
+        says(house, "House", call("date", id=0))
+        await house.say("tell it")
+
+        await house.logged(f"work: [House] {sentences.CALLS_USED_UP.format(calls=1)}")
+
+
 async def test_a_failure_that_lasts_is_told_to_the_user_too(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
@@ -210,6 +228,34 @@ async def test_agents_that_thank_each_other_come_to_rest(
         await house.memory_holds(4 + 1 + 3 * HOPS_MAX // 2)  # call, result and report each time
         assert (await house.lines())[-1] == "work: [House] you are welcome"
         assert len(turns(house, child)) == HOPS_MAX // 2
+
+
+async def test_a_childs_subagent_is_its_own_to_tell_and_reports_to_it(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        await make_child(house, "House")
+        says(house, "", TELL, call("tell", name="House-1", message="hurry"), "")
+        spawn = call("spawn", tasks=["measure the pressure"], effort=None)
+        says(house, "House", spawn, call("tell", name="House-1", message="in bar"), "", "It has 2 bar.")
+        gate = holds(house, "House-1", call("date", id=0))
+        says(house, "House-1", "2 bar")
+        await house.say("how is the boiler?")
+        await gate.reached()
+        await house.logged("echo: House-1 has it.", "House")
+        says(house, "", "")
+        gate.open()
+        await house.logged("work: [House] It has 2 bar.")
+
+        assert "work: [House-1] 2 bar" in await house.lines("House")
+        assert [line for line in await house.lines("House-1") if line.startswith("user:")] == [
+            "user: measure the pressure",
+            "user: in bar",
+        ]
+        assert any("you have no agent called House-1" in line for line in await house.lines())
+        assert [line for line in await house.lines() if line.startswith("work:")] == [
+            "work: [House] It has 2 bar."
+        ]
 
 
 async def test_an_agent_tells_its_own_people_only(
