@@ -4,15 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from onechat.agent.v1 import agent_service_pb2, event_pb2
+from onechat_agent.domain.limits import Limits
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
+from onechat_agent.model.sizes import PICTURE
 from onechat_runtime.errors import RemoteError
 
-from tests.fakes.agent_house import living
+from tests.fakes.agent_house import TIMEOUT_S, living
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.picture_talk import UNKNOWN, Away, colours, inputs, last_user, put
 from tests.fakes.pictures import PNG, drawn
-from tests.fakes.scripted_model import Answer, ScriptedModel, call
+from tests.fakes.scripted_model import Answer, Purpose, ScriptedModel, call
 
 # ------------------------------------------------------------ to the model
 
@@ -251,3 +254,57 @@ async def test_a_turn_waits_for_a_memory_that_is_away_and_shows_the_picture(
         await house.say("what colour is it?", images=[name])
 
         assert colours(last_user(model)) == [(255, 0, 0)]
+
+
+async def test_a_stop_ends_a_turn_that_waits_for_its_picture(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    name = (await memory.put_image(PNG)).name
+    async with living(tmp_path, memory, model, images_through=lambda images: Away(images, 10**9)) as house:
+        key = await house.deliver("look", images=[name])
+        await house.memory_holds(1)
+        await house.stub().StopTurn(agent_service_pb2.StopTurnRequest(), timeout=TIMEOUT_S)
+
+        end = await house.ended(key)
+        assert end.state == event_pb2.TurnChange.STATE_STOPPED
+        assert model.requests(Purpose.TURN) == []
+
+
+# ------------------------------------------------------------ after a roll-over
+
+
+async def test_a_turn_that_rolls_over_shows_its_own_pictures_again_and_so_does_its_second_start(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    big = Answer(calls=(call("shell", command="head -c 20000 /dev/zero | tr '\\0' x"),))
+    model.say(big, big)
+    gate = model.hold(answer=Answer(text="never sent"))
+    limits = Limits(context_bytes=30_000)
+    async with living(tmp_path, memory, model, limits=limits) as house:
+        name = await put(house, drawn(8, 8, colour="red"))
+        key = await house.deliver("look", images=[name])
+        await gate.reached()
+    model.say("done")
+
+    async with living(tmp_path, memory, model, limits=limits, after=0) as house:
+        await house.ended(key)
+
+        first, *_, before, after = inputs(model)
+        assert before == after
+        assert before[2] == first[2], "the message with its picture, whole"
+        assert "This turn has grown long" in before[-1]["content"][0]["text"]
+
+
+async def test_pictures_count_in_what_a_call_may_hold(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """A turn that zooms many pictures rolls over, though their lines are short."""
+    zoom = call("zoom", id=0, n=1, name=None, page=None)
+    model.say("seen")
+    async with living(tmp_path, memory, model, limits=Limits(context_bytes=3 * PICTURE)) as house:
+        names = [await put(house, drawn(8, 8, colour=colour)) for colour in ("red", "blue")]
+        await house.say("two", images=names)
+        model.say(Answer(calls=(zoom,)), Answer(calls=(zoom,)), "enough")
+        await house.say("look twice")
+
+        assert "This turn has grown long" in inputs(model)[-1][-1]["content"][0]["text"]
