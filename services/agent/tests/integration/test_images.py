@@ -1,7 +1,7 @@
 """Pictures at the agent service's door: in, out, and to the user."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,11 +9,12 @@ import grpc
 import pytest
 from onechat.agent.v1 import image_pb2
 from onechat.common.v1.chunk_pb2 import Chunk
+from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.agent_house import TIMEOUT_S, living
 from tests.fakes.memory_server import PIECE, MemoryServer
-from tests.fakes.picture_talk import UNKNOWN, Away, chunks_of, get, inputs, put
+from tests.fakes.picture_talk import UNKNOWN, Away, chunks_of, get, inputs, last_user, put
 from tests.fakes.pictures import PNG, picture
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 
@@ -70,30 +71,85 @@ async def test_an_unknown_image_is_not_found(
             )
 
 
-async def test_a_sender_who_is_faster_than_the_memory_is_held_up(
+async def test_one_whose_file_is_damaged_is_not_given_out_and_is_told_to_the_model(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    """An image of 20 MB is nowhere held as a whole: what the memory does not read the client cannot send."""
-    sent = 0
+    model.say("I cannot see it.")
+    async with living(tmp_path, memory, model) as house:
+        name = await put(house, PNG)
+        (tmp_path / "memory" / "memory" / "images" / name).write_bytes(PNG[:-1] + b"x")
+
+        with pytest.raises(RemoteError) as refused:
+            await get(house, name)
+        await house.say("look", images=[name])
+
+        assert refused.value.reason == "IMAGE_UNKNOWN"
+        assert "damaged" in refused.value.message
+        assert "or its file is damaged" in last_user(model)[0]["text"]
+
+
+async def test_an_image_is_passed_on_while_it_comes(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
     go_on = asyncio.Event()
 
-    async def slow_end() -> AsyncIterator[image_pb2.PutImageRequest]:
-        nonlocal sent
+    async def late_end() -> AsyncIterator[image_pb2.PutImageRequest]:
         async for request in chunks_of(picture(2_000_000)):
-            if len(request.chunk.sha256):
+            if request.chunk.sha256:
                 await go_on.wait()
-            sent += len(request.chunk.content)
             yield request
 
     async with living(tmp_path, memory, model) as house:
-        sending = asyncio.ensure_future(house.stub().PutImage(slow_end(), timeout=TIMEOUT_S))
+        sending = asyncio.ensure_future(house.stub().PutImage(late_end(), timeout=TIMEOUT_S))
         folder = tmp_path / "memory" / "memory" / "images"
         async with asyncio.timeout(TIMEOUT_S):
             while not any(one.stat().st_size == 2_000_000 for one in folder.glob("incoming-*")):
-                await asyncio.sleep(0.01)  # all of it went through before its end was known
+                await asyncio.sleep(0.01)
         go_on.set()
 
         assert (await sending).name.endswith(".png")
+
+
+class Slow(MemoryImages):
+    """A memory that takes one piece and then none until it may go on."""
+
+    def __init__(self, inner: MemoryImages, go_on: asyncio.Event) -> None:
+        self._inner = inner
+        self._go_on = go_on
+
+    async def put(self, chunks: AsyncIterable[Chunk]) -> str:
+        async def slowly() -> AsyncIterator[Chunk]:
+            async for chunk in chunks:
+                yield chunk
+                await self._go_on.wait()
+
+        return await self._inner.put(slowly())
+
+
+async def test_a_sender_who_is_faster_than_the_memory_is_held_up(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """What the memory does not take is not sent: an image of 20 MB is nowhere here as a whole."""
+    sent, go_on = 0, asyncio.Event()
+
+    async def counted() -> AsyncIterator[image_pb2.PutImageRequest]:
+        nonlocal sent
+        async for request in chunks_of(picture(20_000_000)):
+            yield request
+            sent += len(request.chunk.content)
+
+    async with living(tmp_path, memory, model, images_through=lambda images: Slow(images, go_on)) as house:
+        sending = asyncio.ensure_future(house.stub().PutImage(counted(), timeout=60))
+        before = -1
+        async with asyncio.timeout(TIMEOUT_S):
+            while not 0 < sent == before:  # until no more goes out
+                before = sent
+                await asyncio.sleep(0.3)
+        held = sent
+        go_on.set()
+
+        assert (await sending).name.endswith(".png")
+        assert held < 8_000_000
 
 
 async def test_a_sender_who_goes_away_leaves_nothing_behind(
