@@ -114,6 +114,8 @@ class TurnAtWork:
                 self._age_before_s = max(age.total_seconds(), 0.0)
                 if not await self._take_up(turn):
                     return
+                if self._step:  # between two steps, as after the results of any other
+                    await self._join(turn)
             await self._steps(turn)
         except EndedByLimit as limit:
             await self._ends.by_limit(str(limit))

@@ -130,6 +130,25 @@ async def test_what_joined_a_turn_is_logged_after_the_results_also_through_a_res
         ]
 
 
+async def test_what_came_before_a_restart_joins_the_turn_that_is_taken_up_between_two_steps(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Else a kill right before it would have joined makes two turns of one, and two replies."""
+    model.call(call("date", id=0))
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        await house.deliver("one")
+        await gate.reached()
+        key = await house.deliver("two")
+    model.say("both")
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert (await house.lines())[-2:] == ["user: two", "reply: both"]
+        assert [len(end.answered) for end in house.seen.ends()] == [2]
+
+
 async def test_circles_are_counted_through_a_restart_and_told_to_the_model_again(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
