@@ -87,7 +87,7 @@ class ProposalRuns:
                     if proposal.number not in self._begun:
                         self._begun.add(proposal.number)
                         group.create_task(self._run_one(proposal, cut_off=proposal.number in cut_off))
-                await self._wait(await self._proposals.expire())
+                await self._wait(await self._next_expiry())
 
     def stop_of(self, agents: Collection[AgentId] | None, *, before: datetime | None) -> "RunStop":
         """A stop of what these agents (None: any) had asked for and began before `before` (None: now)."""
@@ -113,7 +113,11 @@ class ProposalRuns:
             raise
         finally:
             del self._at_work[proposal.number]
-        await self._proposals.over(proposal.number, *_ended(proposal, running))
+        try:
+            await self._proposals.over(proposal.number, *_ended(proposal, running))
+        except Exception as error:  # noqa: BLE001 - it is approved still, and the next start goes on with it
+            log.error("outcome_broke", proposal=proposal.number, stack=logs.stack_of(error))
+            return
         self._begun.discard(proposal.number)
 
     async def _ran(self, proposal: Proposal, *, cut_off: bool) -> Ended:
@@ -137,6 +141,14 @@ class ProposalRuns:
         )
         result = await seat.toolbox.run_approved(proposal.tool, proposal.arguments, context)
         return _state_after(result), result.text
+
+    async def _next_expiry(self) -> datetime | None:
+        """Lets expire what is due; a fault of that holds up no run: it is logged, and tried again."""
+        try:
+            return await self._proposals.expire()
+        except Exception as error:  # noqa: BLE001 - as its docstring says
+            log.error("expiry_broke", stack=logs.stack_of(error))
+            return self._clock.now() + timedelta(seconds=LOOK_AGAIN_S)
 
     async def _wait(self, until: datetime | None) -> None:
         """Until there is something to run or to expire."""

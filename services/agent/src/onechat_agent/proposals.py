@@ -217,7 +217,7 @@ class Proposals:
             stopped = agent is not None and agent.state is AgentState.STOPPED
             hops = HOPS_MAX if stopped else delivery_rows.hops(db, proposal.turn) + 1
         told = NewDelivery(
-            key=outcome_key(proposal.number),
+            key=outcome_key(proposal.number, proposal.turn),
             to=proposal.agent,
             source=f"proposal:{proposal.number}",
             kind=Kind.WORK,
@@ -226,7 +226,7 @@ class Proposals:
             tainted=True,
             hops=hops,
         )
-        self._queue.add(db, told, self._clock.now())
+        self._queue.add_own(db, told, self._clock.now())
         self._store.when_committed(lambda: self._wake(proposal.number))
 
     def _wake(self, number: ProposalNumber) -> None:

@@ -219,6 +219,7 @@ async def obedient_turns(folder: Path, memory: MemoryServer, model: ScriptedMode
     async with living(folder, memory, model, far_tools=[sending], settings={"confirm": "always"}) as house:
         for number in range(turns):
             await house.say(f"send {number}")
+            house.seen.responses.clear()  # a wait looks through all of them
 
         request = agent_service_pb2.ListProposalsRequest(page_size=1_000)
         found = (await house.stub().ListProposals(request, timeout=20)).proposals

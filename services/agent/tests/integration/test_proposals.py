@@ -64,8 +64,10 @@ async def proposed(house: House, model: ScriptedModel, *calls: Any) -> None:
 
 def outcome(house: House, number: int = 1) -> Any:
     """The message on how a proposal went, as it is queued for the agent; None before."""
-    found = house.store.read(lambda db: delivery_rows.known(db, f"p:{number}:r"))
-    return None if found is None else found[0]
+    queued = house.store.read(
+        lambda db: delivery_rows.newest(db, agent="", state=None, key="", before=None, limit=1_000)
+    )
+    return next((one for one in queued if one.source == f"proposal:{number}"), None)
 
 
 async def test_what_is_held_back_is_one_proposal_that_shows_what_would_run(
@@ -223,6 +225,30 @@ async def test_a_yes_that_comes_too_late_runs_nothing_even_before_the_timer(
 
         assert said == "Proposal 1 of One (whatsapp_send) has expired. It does not run."
         assert sending.asked == []
+
+
+async def test_a_fault_of_ours_at_an_end_costs_that_proposal_alone(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Neither the service nor what others have asked for; the next start goes on with it."""
+    sending = whatsapp_send()
+    spoiled = "CREATE TRIGGER spoiled BEFORE INSERT ON deliveries WHEN new.source = 'proposal:1' BEGIN"
+    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+        await proposed(house, model, *(call("whatsapp_send", **send(str(n))) for n in range(2)))
+        await house.store.write(lambda db: db.execute(f"{spoiled} SELECT raise(ABORT, 'spoiled'); END"))
+        first = asyncio.ensure_future(answer(house, 1, yes=True))
+        second = await answer(house, 2, yes=True)
+
+        assert (await first).state == APPROVED
+        assert second.state == DONE
+        assert len(sending.done) == 2
+        await house.store.write(lambda db: db.execute("DROP TRIGGER spoiled"))
+
+    async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
+        await until_state(house, DONE)
+
+        assert len(sending.done) == 2
+        assert outcome(house) is not None
 
 
 async def test_only_the_terminal_and_the_owners_chat_may_answer(

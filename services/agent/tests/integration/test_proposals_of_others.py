@@ -39,8 +39,10 @@ async def until_seen(house: House, number: int, state: int) -> Any:
 
 
 def told(house: House, number: int = 1) -> Any:
-    found = house.store.read(lambda db: delivery_rows.known(db, f"p:{number}:r"))
-    return None if found is None else found[0]
+    queued = house.store.read(
+        lambda db: delivery_rows.newest(db, agent="", state=None, key="", before=None, limit=1_000)
+    )
+    return next((one for one in queued if one.source == f"proposal:{number}"), None)
 
 
 def state_of(house: House, name: str) -> AgentState:

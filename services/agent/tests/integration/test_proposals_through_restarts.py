@@ -29,7 +29,7 @@ def states(house: House, number: int = 1) -> list[int]:
     return [change.state for change in changes if change.number == number]
 
 
-async def until_over(house: House, state: int, number: int = 1) -> None:
+async def until_state(house: House, state: int, number: int = 1) -> None:
     await house.seen.until(lambda _: state in states(house, number))
 
 
@@ -130,7 +130,7 @@ async def test_a_call_that_has_proposed_does_so_once_though_its_result_was_never
     ) as house:
         key = await house.deliver("send it")
         await deaf[0].reached.wait()
-        assert states(house) == [OPEN]
+        await until_state(house, OPEN)
         await yes(house)
     model.say("I have asked.")
 
@@ -179,7 +179,7 @@ async def test_an_approved_send_goes_on_at_the_start_and_is_done_once(
 
     async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
         again = await yes(house)
-        await until_over(house, DONE)
+        await until_state(house, DONE)
 
         assert again.state in (APPROVED, DONE)
         assert sending.done == {"p:1": send()}
@@ -199,7 +199,7 @@ async def test_an_approved_shell_that_was_cut_off_is_said_to_be_unknown_and_neve
                 await asyncio.sleep(0.01)
 
     async with living(tmp_path, memory, model, after=0) as house:
-        await until_over(house, UNKNOWN)
+        await until_state(house, UNKNOWN)
         again = await yes(house)
 
         assert again.state == UNKNOWN
@@ -221,8 +221,8 @@ async def test_a_yes_that_was_on_disk_before_the_run_began_is_not_lost(
             )
 
     async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
-        await until_over(house, DONE, 1)
-        await until_over(house, UNKNOWN, 2)
+        await until_state(house, DONE, 1)
+        await until_state(house, UNKNOWN, 2)
 
         assert sending.done == {"p:1": send()}
         assert len(outcomes(house)) == 2

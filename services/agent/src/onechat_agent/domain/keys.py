@@ -48,9 +48,12 @@ def report_key(turn: TurnId) -> str:
     return f"r:{turn}"
 
 
-def outcome_key(proposal: int) -> str:
-    """The delivery key of how a proposal went, on its way to the agent that asked; `p:N` is its run's id."""
-    return f"p:{proposal}:r"
+def outcome_key(proposal: int, turn: TurnId) -> str:
+    """The delivery key of how a proposal of `turn` went; `p:N` is its run's id.
+
+    With the turn, which is random: else a gateway could foretell it, and have its own words in this place.
+    """
+    return f"p:{proposal}:{turn}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
