@@ -88,8 +88,9 @@ class Stops:
 
         try:
             stopped = await self._store.write(job)
-        except StoreFull:  # it must work then too; its turns' ends wait for space
-            stopped, repeated = json.dumps(stop.names).encode(), False
+        except StoreFull:  # what is at work must end then too; its turns' ends wait for space
+            stop.carry_out(self._store)
+            return stop.names
         if repeated:
             return list(json.loads(stopped))
         stop.carry_out(self._store)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
-from onechat_agent.adapters import turn_rows
-from onechat_runtime.errors import RemoteError
+from onechat_agent.adapters import agent_rows, turn_rows
+from onechat_runtime.errors import RemoteError, StoreFull
 
 from tests.fakes.agent_house import House, living
 from tests.fakes.clock import ManualClock
@@ -146,3 +146,32 @@ async def test_a_clock_that_steps_back_keeps_no_stop_from_a_turn(
 
         assert stopped == ["One"]
         assert (await house.ended(key)).state == STATES.STATE_STOPPED
+
+
+async def test_a_stop_works_on_a_full_disk_too(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Nothing can be written down, and what is at work ends all the same."""
+    clock = ManualClock()
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model, clock=clock) as house:
+        key = await house.deliver("hello")
+        await gate.reached()
+        await house.store.write(lambda db: db.execute("PRAGMA max_page_count=1").fetchall())
+        with pytest.raises(StoreFull):
+            await _fill(house)
+        stopped = await stop(house)
+        await house.store.write(lambda db: db.execute("PRAGMA max_page_count=1000000").fetchall())
+        ended = asyncio.ensure_future(house.ended(key))
+        while not ended.done():
+            clock.advance(5)
+            await asyncio.wait({ended}, timeout=0.01)
+
+        assert stopped == ["One"]
+        assert ended.result().state == STATES.STATE_STOPPED
+        assert len(model.requests(Purpose.TURN)) == 1
+
+
+async def _fill(house: House) -> None:
+    for number in range(100):
+        await house.store.write(lambda db, n=number: agent_rows.set_fact(db, f"f{n}", "x" * 4_000))

@@ -1,6 +1,7 @@
 """Stops of agents that have people at work: all of it ends within a moment, and stays ended."""
 
 import asyncio
+import json
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
 from onechat_agent.adapters import agent_rows
 from onechat_agent.domain.agent import AgentState
+from onechat_agent.domain.delivery import TurnId
+from onechat_agent.tools.tool import CallContext
 
 from tests.fakes.agent_house import TIMEOUT_S, House, living
 from tests.fakes.agent_talk import holds, make_child, says
@@ -42,10 +45,28 @@ async def becomes(house: House, name: str, wanted: AgentState) -> None:
 
 async def until_left(house: House, name: str) -> None:
     """Returns once that agent is no longer listed as one that is there."""
-    request = agent_service_pb2.ListAgentsRequest()
     async with asyncio.timeout(TIMEOUT_S):
-        while name in [one.name for one in (await house.stub().ListAgents(request, timeout=5)).agents]:
+        while name in [one.name for one in await _agents(house)]:
             await asyncio.sleep(0.01)
+
+
+async def _agents(house: House) -> list[agent_service_pb2.Agent]:
+    return list((await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=5)).agents)
+
+
+def _late(house: House, turn: str, number: int) -> CallContext:
+    """A call of that turn."""
+    return CallContext(
+        agent=house.seat.id,
+        agent_name=house.seat.name,
+        memory_of=house.seat.memory_of,
+        turn=TurnId(turn),
+        call_key=f"t:{turn}:1:{number}",
+        backed=True,
+        tainted=False,
+        hops=0,
+        workdir=house.seat.workdir,
+    )
 
 
 async def running(house: House, commands: int) -> None:
@@ -236,6 +257,32 @@ async def test_the_same_stop_again_ends_nothing_that_came_after_it(
         await house.logged("work: [One-2] two is done")
 
         assert answers == ["Stopped: One-1."] * 2
+
+
+async def test_a_turn_that_was_stopped_sets_nobody_to_work_any_more(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Its calls may be on their way to the store when the stop comes before them."""
+    async with living(tmp_path, memory, model) as house:
+        await make_child(house, "House")
+        gate = holds(house, "", "never sent")
+        key = await house.deliver("hello")
+        await gate.reached()
+        turn = house.seen.events("turn_change")[-1].turn
+        await command(house, "/stop")
+        await house.ended(key)
+        gate.open()
+        calls = [
+            ("spawn", {"tasks": ["one"], "effort": None}),
+            ("tell", {"name": "House", "message": "look"}),
+        ]
+        for number, (name, arguments) in enumerate(calls, start=1):
+            await house.seat.toolbox.run(name, json.dumps(arguments), _late(house, turn, number))
+
+        roles = [one.role for one in await _agents(house)]
+        assert agent_service_pb2.AGENT_ROLE_SUBAGENT not in roles
+        deliveries = agent_service_pb2.ListDeliveriesRequest(agent_id=house.id_of("House"))
+        assert not (await house.stub().ListDeliveries(deliveries, timeout=5)).deliveries
 
 
 @pytest.mark.parametrize("line", ["/stop", "/stop all", "/stop One"])
