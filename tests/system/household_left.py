@@ -106,6 +106,9 @@ class _Told:
         if head in ("t", "r", "s"):
             turn, colon, place = rest.partition(":")
             return f"{head}:{self.turn(turn)}{colon}{place}"
+        if head == "p":
+            number, colon, turn = rest.partition(":")
+            return f"p:{number}{colon}{self.turn(turn)}"
         return key
 
     def turn(self, turn: str) -> str:

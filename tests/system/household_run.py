@@ -47,7 +47,7 @@ class Household:
         )
         await self._done("said:plumber", held=(BOILER, GARDEN))
         await self._agree(1)
-        await self._done("p:1:r", held=(BOILER, GARDEN))
+        await self._done(held=(BOILER, GARDEN))
         await self._say("roses", household.ROSES, held=(BOILER, GARDEN))
         self.gates["garden"].open()
         await self._done(held=(BOILER,))
