@@ -12,6 +12,7 @@ import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
 from onechat_agent.adapters import agent_rows
 from onechat_agent.domain.agent import Role
+from onechat_agent.domain.limits import Limits
 from onechat_agent.prompts.remarks import MAY_BE_EMPTY
 from onechat_agent.tools.landlock import landlock_version
 
@@ -216,7 +217,9 @@ async def obedient_turns(folder: Path, memory: MemoryServer, model: ScriptedMode
         ),
         Script(answer=Answer(), purpose=Purpose.TURN, times=FOR_EVER),
     )
-    async with living(folder, memory, model, far_tools=[sending], settings={"confirm": "always"}) as house:
+    limits = Limits(tokens_per_day=10**12)  # so many turns use up a day
+    always = {"confirm": "always"}
+    async with living(folder, memory, model, far_tools=[sending], settings=always, limits=limits) as house:
         for number in range(turns):
             await house.say(f"send {number}")
             house.seen.responses.clear()  # a wait looks through all of them
