@@ -20,7 +20,7 @@ from onechat_agent.prompts import rendering
 from onechat_agent.seat import Seat
 from onechat_agent.tools.tool import Resumption, ToolResult
 
-POINTERS = ("zoomed ", "dated ")  #: results that the log holds as pointers; shown again by running them again
+POINTERS = {"zoom": "zoomed ", "date": "dated "}  #: how results begin that the log holds as pointers, by tool
 TAINTING = frozenset({"shell", "read", "zoom"})  #: after a restart any result of these may hold outside text
 
 
@@ -130,7 +130,7 @@ async def _step_items(
         if call.result is None:
             continue
         result = ToolResult(text=call.result)
-        if call.result.startswith(POINTERS):
+        if _is_pointer(call.name, call.result):
             result = await calls.again(_call(turn, call), tainted=True)
         malformed = not calls.fits(_call(turn, call))
         repeat = circles.after(call.name, call.arguments, result.text, malformed=malformed)
@@ -140,6 +140,11 @@ async def _step_items(
         key = result_key(turn.id, call.step, call.call)
         items.append(OutputItem(call_id=_call_id(turn, call), text=text, pictures=shown, key=key))
     return items
+
+
+def _is_pointer(tool: str, result: str) -> bool:
+    """Whether a logged result stands for what running its call again shows; others' output may read alike."""
+    return tool in POINTERS and result.startswith(POINTERS[tool])
 
 
 def _call_id(turn: Turn, call: LoggedCall) -> str:

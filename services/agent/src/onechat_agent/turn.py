@@ -161,7 +161,7 @@ class TurnAtWork:
         await self._store.resume(turn, starts=starts, length=resumed.length)
         log.info("turn_resumed", agent=self._seat.name, turn=turn.id, starts=starts)
         if resumed.final_text is not None:
-            await self._store.end(turn.id, TurnState.ENDED, reply=resumed.final_text)
+            await self._store.end(turn.id, TurnState.ENDED, reply=resumed.final_text.strip())
             return False
         if starts > STARTS_MAX:
             raise EndedByLimit(sentences.STARTED_TOO_OFTEN)

@@ -69,14 +69,14 @@ async def test_a_reply_that_was_logged_is_not_asked_for_again(
         key = await house.deliver("hello")
         await gate.reached()
         log, turn = house.seat.id, house.seen.events("turn_change")[0].turn
-    reply = new_message(f"t:{turn}:1", "the reply", kind=MESSAGE_KIND_REPLY, turn=turn, step=1)
+    reply = new_message(f"t:{turn}:1", "the reply\n", kind=MESSAGE_KIND_REPLY, turn=turn, step=1)
     await memory.append(reply, log=log)
 
     async with living(tmp_path, memory, model, after=0) as house:
         await house.ended(key)
 
-        assert house.seen.replies() == ["the reply"]
-        assert await house.lines() == ["user: hello", "reply: the reply"]
+        assert house.seen.replies() == ["the reply"], "as without a restart"
+        assert await house.lines() == ["user: hello", "reply: the reply\n"]
         assert len(model.requests(Purpose.TURN)) == 1
 
 
@@ -147,6 +147,25 @@ async def test_what_came_before_a_restart_joins_the_turn_that_is_taken_up_betwee
 
         assert (await house.lines())[-2:] == ["user: two", "reply: both"]
         assert [len(end.answered) for end in house.seen.ends()] == [2]
+
+
+async def test_output_that_reads_like_a_pointer_runs_no_command_again(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """What a command prints may be anybody's words, such as those of a file it shows."""
+    model.call(call("shell", command="echo once >> runs; echo zoomed 0+1"))
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("run it")
+        await gate.reached()
+    model.say("it has run")
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert (tmp_path / "workspace" / "runs").read_text() == "once\n"
+        before, after = (record.body["input"] for record in model.requests(Purpose.TURN)[1:])
+        assert _outputs(after) == _outputs(before) == ["zoomed 0+1"]
 
 
 async def test_circles_are_counted_through_a_restart_and_told_to_the_model_again(
