@@ -69,24 +69,27 @@ class ProposalRuns:
     def __init__(
         self, proposals: Proposals, clock: Clock, seats: Mapping[AgentId, Seat], root: AgentId
     ) -> None:
-        """`seats`: of the agents that are open. The root is always among them and has every tool."""
+        """`seats`: of the agents that are open. The root is always among them and has every tool.
+
+        Made before anybody can answer: what is approved by now was cut off.
+        """
         self._proposals = proposals
         self._clock = clock
         self._seats = seats
         self._root = root
+        self._cut_off = frozenset(proposal.number for proposal in proposals.approved())
         self._begun: set[ProposalNumber] = set()  #: until their outcome is on disk
         self._at_work: dict[ProposalNumber, RunAtWork] = {}
 
     async def run(self) -> None:
         """Runs what is approved, what a restart has cut off first; and lets expire what nobody answered."""
-        cut_off = {proposal.number for proposal in self._proposals.approved()}
         async with asyncio.TaskGroup() as group:
             while True:
                 self._proposals.news.clear()
                 for proposal in self._proposals.approved():
                     if proposal.number not in self._begun:
                         self._begun.add(proposal.number)
-                        group.create_task(self._run_one(proposal, cut_off=proposal.number in cut_off))
+                        group.create_task(self._run_one(proposal))
                 await self._wait(await self._next_expiry())
 
     def stop_of(self, agents: Collection[AgentId] | None, *, before: datetime | None) -> "RunStop":
@@ -100,9 +103,9 @@ class ProposalRuns:
         }
         return RunStop(proposals=self._proposals, chosen=chosen)
 
-    async def _run_one(self, proposal: Proposal, *, cut_off: bool) -> None:
+    async def _run_one(self, proposal: Proposal) -> None:
         """Runs it to its outcome; a stop is one, the end of the service is none."""
-        running = asyncio.ensure_future(self._ran(proposal, cut_off=cut_off))
+        running = asyncio.ensure_future(self._ran(proposal))
         began_s = self._clock.monotonic()
         self._at_work[proposal.number] = RunAtWork(agent=proposal.agent, began_s=began_s, running=running)
         try:
@@ -120,9 +123,10 @@ class ProposalRuns:
             return
         self._begun.discard(proposal.number)
 
-    async def _ran(self, proposal: Proposal, *, cut_off: bool) -> Ended:
+    async def _ran(self, proposal: Proposal) -> Ended:
         """Does what was shown, as the user's own act; the agent that asked need not be there any more."""
         seat = self._seats.get(proposal.agent) or self._seats[self._root]
+        cut_off = proposal.number in self._cut_off
         if cut_off and seat.toolbox.resumption(proposal.tool) is Resumption.UNKNOWN:
             return ProposalState.UNKNOWN, sentences.PROPOSAL_INTERRUPTED
         workdir = Path(proposal.workdir)

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from onechat.agent.v1 import agent_service_pb2, event_pb2
-from onechat_agent.adapters import agent_rows, delivery_rows
+from onechat.agent.v1 import event_pb2
+from onechat_agent.adapters import agent_rows
 from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.proposal import OPEN_FOR
 
@@ -14,17 +14,12 @@ from tests.fakes.agent_house import TIMEOUT_S, House, living
 from tests.fakes.agent_talk import make_child, says
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
+from tests.fakes.proposal_talk import BATCH, answer, outcomes
 from tests.fakes.scripted_model import ScriptedModel, call
 
 OPEN, DONE = event_pb2.PROPOSAL_STATE_OPEN, event_pb2.PROPOSAL_STATE_DONE
 REFUSED, EXPIRED = event_pb2.PROPOSAL_STATE_REFUSED, event_pb2.PROPOSAL_STATE_EXPIRED
-BATCH: dict[str, Any] = {"caller": "whatsapp", "source": "whatsapp:1@s", "wakes_root": True}
 TOUCH = call("shell", command="touch ran")
-
-
-async def answer(house: House, number: int, *, yes: bool) -> Any:
-    request = agent_service_pb2.AnswerProposalRequest(number=number, yes=yes)
-    return (await house.stub().AnswerProposal(request, timeout=TIMEOUT_S)).proposal
 
 
 async def until_seen(house: House, number: int, state: int) -> Any:
@@ -36,13 +31,6 @@ async def until_seen(house: House, number: int, state: int) -> Any:
 
     await house.seen.until(lambda seen: bool(found(seen)))
     return found()[0]
-
-
-def told(house: House, number: int = 1) -> Any:
-    queued = house.store.read(
-        lambda db: delivery_rows.newest(db, agent="", state=None, key="", before=None, limit=1_000)
-    )
-    return next((one for one in queued if one.source == f"proposal:{number}"), None)
 
 
 def state_of(house: House, name: str) -> AgentState:
@@ -90,7 +78,7 @@ async def test_a_child_asks_in_its_own_name_and_hears_how_it_went(
         assert asked.text.startswith(f"House asks to run shell in {tmp_path}/workspace:")
         assert done.state == DONE
         assert (tmp_path / "workspace" / "ran").exists()
-        assert told(house).agent == child
+        assert outcomes(house)[0].agent == child
         assert "work: [proposal 1] shell: the user said yes" in "\n".join(await house.lines("House"))
         assert "[proposal 1]" not in "\n".join(await house.lines()), "it is the child's, not the root's"
 
@@ -142,7 +130,7 @@ async def test_what_expires_sets_no_stopped_subagent_to_work(
         late = await answer(house, 1, yes=True)
 
         assert late.state == EXPIRED
-        assert not told(house).wakes
+        assert not outcomes(house)[0].wakes
 
 
 async def test_a_removed_childs_proposal_does_not_run_and_the_root_hears_of_it(
@@ -158,8 +146,8 @@ async def test_a_removed_childs_proposal_does_not_run_and_the_root_hears_of_it(
 
         assert late.state == EXPIRED
         assert "not there any more" in late.outcome
-        assert told(house).agent == house.seat.id
-        assert told(house).meant_for == "House"
+        assert outcomes(house)[0].agent == house.seat.id
+        assert outcomes(house)[0].meant_for == "House"
         assert not (tmp_path / "workspace" / "ran").exists()
 
 

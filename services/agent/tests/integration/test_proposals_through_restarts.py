@@ -7,55 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onechat.agent.v1 import agent_service_pb2, event_pb2
+from onechat.agent.v1 import event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_TOOL
-from onechat_agent.adapters import delivery_rows, proposal_rows
+from onechat_agent.adapters import proposal_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.domain.chat import AgentId, NewMessage
 from onechat_agent.domain.proposal import ProposalNumber, ProposalState
 
-from tests.fakes.agent_house import House, living
+from tests.fakes.agent_house import living
 from tests.fakes.far_tools import send, whatsapp_send
 from tests.fakes.memory_server import MemoryServer, new_message
+from tests.fakes.proposal_talk import BATCH, answer, answer_soon, outcomes, proposed, states, until_state
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 
 OPEN, APPROVED = event_pb2.PROPOSAL_STATE_OPEN, event_pb2.PROPOSAL_STATE_APPROVED
 DONE, UNKNOWN = event_pb2.PROPOSAL_STATE_DONE, event_pb2.PROPOSAL_STATE_UNKNOWN
-BATCH: dict[str, Any] = {"caller": "whatsapp", "source": "whatsapp:1@s", "wakes_root": True}
-
-
-def states(house: House, number: int = 1) -> list[int]:
-    changes = [event.proposal.proposal for event in house.seen.events("proposal")]
-    return [change.state for change in changes if change.number == number]
-
-
-async def until_state(house: House, state: int, number: int = 1) -> None:
-    await house.seen.until(lambda _: state in states(house, number))
-
-
-def outcomes(house: House) -> list[str]:
-    """The texts on how proposals went, one for each that is over."""
-    found = house.store.read(
-        lambda db: delivery_rows.newest(db, agent="", state=None, key="", before=None, limit=1000)
-    )
-    return [one.text for one in reversed(found) if one.source.startswith("proposal:")]
-
-
-async def yes(house: House, number: int = 1) -> Any:
-    request = agent_service_pb2.AnswerProposalRequest(number=number, yes=True)
-    return (await house.stub().AnswerProposal(request, timeout=20)).proposal
-
-
-def say_yes(house: House, number: int = 1) -> "asyncio.Future[Any]":
-    """An answer that nobody waits for: its run is held, or the service ends."""
-    task = asyncio.ensure_future(yes(house, number))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return task
-
-
-async def proposed(house: House, model: ScriptedModel, *calls: Any) -> None:
-    model.say(Answer(calls=calls), "I have asked.")
-    await house.ended(await house.deliver("do it", **BATCH))
 
 
 class Deaf(MemoryClient):
@@ -131,7 +97,7 @@ async def test_a_call_that_has_proposed_does_so_once_though_its_result_was_never
         key = await house.deliver("send it")
         await deaf[0].reached.wait()
         await until_state(house, OPEN)
-        await yes(house)
+        await answer(house, yes=True)
     model.say("I have asked.")
 
     async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
@@ -172,13 +138,13 @@ async def test_an_approved_send_goes_on_at_the_start_and_is_done_once(
     setattr(sending, moment, asyncio.Event())
     async with living(tmp_path, memory, model, far_tools=[sending]) as house:
         await proposed(house, model, call("whatsapp_send", **send()))
-        say_yes(house)
+        answer_soon(house)
         await sending.reached.wait()
-        say_yes(house)
+        answer_soon(house)
     sending.before = sending.after = None
 
     async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
-        again = await yes(house)
+        again = await answer(house, yes=True)
         await until_state(house, DONE)
 
         assert again.state in (APPROVED, DONE)
@@ -193,18 +159,18 @@ async def test_an_approved_shell_that_was_cut_off_is_said_to_be_unknown_and_neve
     ran = tmp_path / "workspace" / "ran"
     async with living(tmp_path, memory, model) as house:
         await proposed(house, model, call("shell", command="echo once >> ran; sleep 600"))
-        say_yes(house)
+        answer_soon(house)
         async with asyncio.timeout(10):
             while not ran.exists():
                 await asyncio.sleep(0.01)
 
     async with living(tmp_path, memory, model, after=0) as house:
         await until_state(house, UNKNOWN)
-        again = await yes(house)
+        again = await answer(house, yes=True)
 
         assert again.state == UNKNOWN
         assert ran.read_text() == "once\n"
-        assert "not known whether it ran" in outcomes(house)[0]
+        assert "not known whether it ran" in outcomes(house)[0].text
 
 
 async def test_a_yes_that_was_on_disk_before_the_run_began_is_not_lost(
@@ -225,7 +191,7 @@ async def test_a_yes_that_was_on_disk_before_the_run_began_is_not_lost(
         await until_state(house, UNKNOWN, 2)
 
         assert sending.done == {"p:1": send()}
-        assert len(outcomes(house)) == 2
+        assert len(outcomes(house, 1)) == len(outcomes(house, 2)) == 1
 
 
 async def test_an_outcome_that_is_on_disk_is_told_once_through_restarts(
@@ -234,10 +200,10 @@ async def test_an_outcome_that_is_on_disk_is_told_once_through_restarts(
     sending = whatsapp_send()
     async with living(tmp_path, memory, model, far_tools=[sending]) as house:
         await proposed(house, model, call("whatsapp_send", **send()))
-        first = await yes(house)
+        first = await answer(house, yes=True)
     for _ in range(2):
         async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
-            assert (await yes(house)) == first
+            assert (await answer(house, yes=True)) == first
             assert states(house) == [OPEN, APPROVED, DONE]
             assert len(outcomes(house)) == 1
     assert len(sending.asked) == 1
@@ -253,7 +219,7 @@ async def test_a_path_that_leads_elsewhere_by_now_changes_nothing(
         (workspace / "secret").mkdir()
         (workspace / "notes").symlink_to(workspace / "secret")
 
-        said = await yes(house)
+        said = await answer(house, yes=True)
 
         assert said.state == event_pb2.PROPOSAL_STATE_FAILED
         assert "leads to another file" in said.outcome
