@@ -53,3 +53,4 @@ CREATE INDEX proposals_by_state ON proposals (state, expire_time);
 
 ALTER TABLE deliveries ADD COLUMN meant_for TEXT NOT NULL DEFAULT ''; -- whom it was for, if that one is gone
 CREATE INDEX deliveries_by_group ON deliveries (group_key) WHERE group_key <> '';
+CREATE INDEX deliveries_without_turn ON deliveries (agent_id) WHERE state = 'done' AND turn IS NULL;
