@@ -150,20 +150,33 @@ class Children:
                 self._want_free(db, name)
                 row = self._creating(AgentId(secrets.token_hex(8)), name, area)
                 agent_rows.add(db, row, self._clock.now())
+                self._store.when_committed(lambda: self._begin(row.id))
                 return row.id.encode()
 
             return once(db, request_id=request_id, body=body, now=self._clock.now(), answer=answer)
 
         child = AgentId((await self._store.write(job)).decode())
-        row = self._store.read(lambda db: agent_rows.agent(db, child))
-        if row is None or row.state is AgentState.REMOVED:
+        self._begin(child)
+        row = self._there(child)
+        if row is None:
             raise ChildRefused(f"{name} was made and has been removed since.")
-        if child not in self._made:
+        ready = await self._ready_within(self._made[child], READY_WAIT_S)
+        return NewChild(id=child, name=row.name, ready=ready)
+
+    def _begin(self, child: AgentId) -> None:
+        """Lets a child live as soon as its row is on disk, also where a stop has ended the call meanwhile.
+
+        One that lives already stays as it is.
+        """
+        row = self._there(child)
+        if row is not None and child not in self._made:
             folder = self._new_folder(row)
             self._enter(self._seating.child(folder, self._root.id), folder)
             log.info("child_created", agent=child)
-        ready = await self._ready_within(self._made[child], READY_WAIT_S)
-        return NewChild(id=child, name=row.name, ready=ready)
+
+    def _there(self, child: AgentId) -> Agent | None:
+        row = self._store.read(lambda db: agent_rows.agent(db, child))
+        return None if row is None or row.state is AgentState.REMOVED else row
 
     def _fault(self, name: str, area: str) -> str | None:
         if (why := name_fault(name)) is not None:
