@@ -159,7 +159,7 @@ class Transcript:
                 return self._activity(event, event.body)
             case Noticed(text=text, answered=answered):
                 self.awaited.difference_update(answered)
-                return [*self._break(), *self._notice(event.turn, text)]
+                return [*self._break(), *self._notice(event.turn, self._named(event, text))]
             case Proposed():
                 return [*self._break(), *self._proposal(event.agent, event.body)]
             case _:
