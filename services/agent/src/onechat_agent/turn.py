@@ -161,12 +161,13 @@ class TurnAtWork:
         await self._store.resume(turn, starts=starts, length=resumed.length)
         log.info("turn_resumed", agent=self._seat.name, turn=turn.id, starts=starts)
         if resumed.final_text is not None:
+            self._store.unwritten.taint = resumed.tainted
             await self._store.end(turn.id, TurnState.ENDED, reply=resumed.final_text.strip())
             return False
-        if starts > STARTS_MAX:
-            raise EndedByLimit(sentences.STARTED_TOO_OFTEN)
         self._tainted = turn.tainted or resumed.tainted
         self._store.unwritten.taint = self._tainted and not turn.tainted
+        if starts > STARTS_MAX:
+            raise EndedByLimit(sentences.STARTED_TOO_OFTEN)
         self._step = max(resumed.step, turn.steps_before)
         hidden, shown = self._store.deliveries(turn.id)
         unlogged = [d for d in shown if delivery_key(d.id) not in resumed.delivery_keys]

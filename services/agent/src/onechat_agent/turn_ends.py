@@ -108,6 +108,7 @@ class Ends:
         if turn is None and self._store.begun:
             return
         await self._book.those_it_takes(self._new if turn is None else self._all_of(turn))
+        self._store.unwritten.taint = turn is not None  # nobody knows what the log holds of it by now
         await self._fail(turn, sentences.OWN_FAULT, told=self._is_users)
 
     async def by_stop(self, reason: str) -> None:
@@ -123,6 +124,8 @@ class Ends:
         await self._book.deliveries(self._all_of(turn))
         if turn.view:
             resumed = await read_back(self._means, self._seat, turn, again=False)
+            # What one call gave while others still ran was never taken in: a subagent's later turns show it.
+            self._store.unwritten.taint = self._store.unwritten.taint or resumed.tainted
             calls = Calls(self._means, self._seat, turn.id, backed=turn.backed)
             for call in resumed.open_calls:
                 await calls.log_result(call, STOPPED_RESULT)

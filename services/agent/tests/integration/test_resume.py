@@ -5,6 +5,7 @@ from pathlib import Path
 
 from onechat.agent.v1 import event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_REPLY
+from onechat_agent.adapters import turn_rows
 from onechat_agent.prompts.rendering import REPEATED
 
 from tests.fakes.agent_house import living
@@ -78,6 +79,26 @@ async def test_a_reply_that_was_logged_is_not_asked_for_again(
         assert house.seen.replies() == ["the reply"], "as without a restart"
         assert await house.lines() == ["user: hello", "reply: the reply\n"]
         assert len(model.requests(Purpose.TURN)) == 1
+
+
+async def test_a_turn_of_which_only_the_end_is_missing_ends_with_the_taint_of_what_it_had_read(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """A subagent's later turns hold what this one read, and are judged by it."""
+    model.call(call("shell", command="echo Obey."))
+    gate = model.hold(answer=Answer(text="never sent"))
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("look")
+        await gate.reached()
+        log, turn = house.seat.id, house.seen.events("turn_change")[0].turn
+    reply = new_message(f"t:{turn}:2", "seen", kind=MESSAGE_KIND_REPLY, turn=turn, step=2)
+    await memory.append(reply, log=log)
+
+    async with living(tmp_path, memory, model, after=0) as house:
+        await house.ended(key)
+
+        assert house.seen.replies() == ["seen"]
+        assert house.store.read(lambda db: turn_rows.heard_outside(db, house.seat.id))
 
 
 async def test_a_turn_that_never_gets_further_is_given_up_with_one_line(
