@@ -108,7 +108,7 @@ class Children:
 
         children, others = self._store.read(rows)
         try:
-            return opening(children, others, found)
+            return opening(children, others, found, agent_folder.astray(self._settings.agents_folder))
         except Contradiction as wrong:
             raise StartRefused(f"{self._settings.agents_folder}/{wrong}. Nothing was changed.") from None
 

@@ -245,6 +245,40 @@ async def test_a_mount_that_did_not_come_up_removes_nobody(
         assert children(house) == {"House": (HOUSE, AgentState.READY)}
 
 
+async def test_a_childs_folder_whose_link_leads_nowhere_is_no_child_that_was_taken_away(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    await house_opened_once(tmp_path, memory, model)
+    folder = agents_in(tmp_path) / "House"
+    folder.rename(tmp_path / "on a disk")
+    folder.symlink_to(tmp_path / "not mounted")
+
+    with pytest.raises(StartRefused, match=r"House/agent\.toml is missing"):
+        async with living(tmp_path, memory, model):
+            pass
+    (tmp_path / "on a disk").rename(tmp_path / "not mounted")
+
+    async with living(tmp_path, memory, model) as house:
+        assert set(children(house)) == {"House"}
+
+
+async def test_a_folder_that_was_renamed_to_what_no_agent_can_be_called_sets_no_memory_aside(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    await house_opened_once(tmp_path, memory, model)
+    folder = agents_in(tmp_path) / "House"
+    folder.rename(agents_in(tmp_path) / "house")
+
+    with pytest.raises(StartRefused, match="house is House's folder"):
+        async with living(tmp_path, memory, model):
+            pass
+    (agents_in(tmp_path) / "house").rename(folder)
+
+    async with living(tmp_path, memory, model) as house:
+        await ready(house, "House")
+        assert await kept(memory) == []
+
+
 async def test_an_id_that_was_changed_by_mistake_sets_no_memory_aside(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:

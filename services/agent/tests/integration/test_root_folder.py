@@ -130,6 +130,8 @@ async def test_a_mount_that_did_not_come_up_is_refused(start: Start, name: str) 
         ('id = "x"\n[limits]\ncall = 1', "[limits] holds"),
         ('id = "x"\noutside = ["whatsapp_send"]', "outside is a list"),
         ('id = "another"', "belongs to another store"),
+        ('id = "user"', "is root or user"),  # what comes from it would be taken for the user's
+        ('id = "root"', "is root or user"),
     ],
 )
 async def test_an_agent_toml_that_cannot_be_used_is_named(start: Start, text: str, said: str) -> None:

@@ -79,6 +79,26 @@ def test_names_that_differ_by_the_case_of_their_letters_alone_are_refused(name: 
     assert "same name" in refused([row("House", "h")], [folder("House", "h"), folder(name, "x")])
 
 
+def test_a_folder_may_not_take_the_name_of_a_child_that_is_still_being_made() -> None:
+    making = row("House", "h", AgentState.CREATING)
+
+    assert "same name" in refused([making], [folder("HOUSE", "x")])
+
+
+def test_a_childs_folder_under_a_name_that_no_agent_can_have_lets_nobody_go() -> None:
+    """A slip of the hand in a name must not set a memory aside."""
+    with pytest.raises(Contradiction) as why:
+        opening([row("House", "h")], [ROOT], [], {AgentId("h"): "house"})
+
+    assert "house is House's folder" in str(why.value)
+
+
+def test_a_copy_under_such_a_name_is_nobodys_as_long_as_the_child_is_there() -> None:
+    plan = opening([row("House", "h")], [ROOT], [folder("House", "h")], {AgentId("h"): "House.bak"})
+
+    assert (plan.known, plan.removed) == ((folder("House", "h"),), ())
+
+
 def test_the_id_of_an_agent_that_is_no_child_is_refused() -> None:
     assert "the id of One" in refused([], [folder("House", "r")])
 

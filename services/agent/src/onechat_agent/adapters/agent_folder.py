@@ -24,7 +24,7 @@ from onechat_agent.domain.limits import Limits
 
 SETTINGS_FILE: Final = "agent.toml"
 INSTRUCTIONS_FILE: Final = "instructions.md"
-_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a log's too
+_ID: Final = re.compile(r"(?!(?:root|user)\Z)[A-Za-z0-9_-]{1,64}")  # a log's too; those mean others
 _TEXTS: Final = ("model", "effort", "workdir", "area")
 _BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was never finished
 
@@ -127,7 +127,18 @@ def all_in(agents: Path) -> list[Path]:
             with suppress(OSError):
                 (path / SETTINGS_FILE).unlink(missing_ok=True)
                 path.rmdir()
-    return [path for path in there if is_name(path.name) and path.is_dir()]
+    # A link that leads nowhere is a folder that did not come up, not one that was taken away.
+    return [path for path in there if is_name(path.name) and (path.is_dir() or path.is_symlink())]
+
+
+def astray(agents: Path) -> dict[AgentId, str]:
+    """The ids in whole agent.toml files of folders that no agent can be called like, with their names."""
+    found: dict[AgentId, str] = {}
+    for path in agents.iterdir():
+        if not is_name(path.name) and (path / SETTINGS_FILE).is_file():
+            with suppress(StartRefused):
+                found[read(path).id] = path.name
+    return found
 
 
 def _sync(folder: Path) -> None:
@@ -176,7 +187,7 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
         if not isinstance(table.get(name, ""), str):
             raise ValueError(f"{name} must be a text in quotes")
     if not _ID.fullmatch(table.get("id", "")):
-        raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _")
+        raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _, or is root or user")
     if len(table.get("area", "")) > AREA_MAX:
         raise ValueError(f"area has more than {AREA_MAX:,} characters")
     outside = table.get("outside", [])

@@ -5,6 +5,7 @@ An agent is known by its id, whatever its folder is called. How it is carried ou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from onechat_agent.domain.agent import Agent, AgentState, name_fault
 from onechat_agent.domain.chat import AgentId
@@ -33,11 +34,16 @@ class Opening:
     unfinished: tuple[Agent, ...]  #: whose folder is still to be made
 
 
-def opening(rows: Sequence[Agent], others: Sequence[Agent], folders: Sequence[Folder]) -> Opening:
+def opening(
+    rows: Sequence[Agent],
+    others: Sequence[Agent],
+    folders: Sequence[Folder],
+    astray: Mapping[AgentId, str] = MappingProxyType({}),
+) -> Opening:
     """What becomes of `rows`, the children that are not removed, and of `folders`, all but the root's.
 
-    `others`: all agents that are no children. Raises Contradiction where a person must settle it; then
-    nothing is to be done.
+    `others`: all agents that are no children. `astray`: ids in folders that no agent can be called like, with
+    the folders' names. Raises Contradiction where a person must settle it; then nothing is to be done.
     """
     found = _by_id(folders)
     by_name = {folder.name: folder for folder in folders}
@@ -48,13 +54,19 @@ def opening(rows: Sequence[Agent], others: Sequence[Agent], folders: Sequence[Fo
                 f"{row.name} holds another id than {row.name}'s. Put the old id back; or, if it is to be a "
                 "new agent, take the folder away, start once without it, and put it back"
             )
+        if row.id in astray:
+            raise Contradiction(
+                f"{astray[row.id]} is {row.name}'s folder, and no agent can be called so. Give it a name of "
+                f"letters, a capital first; or, if {row.name} is to go, move it to another place"
+            )
     known = {row.id for row in rows}
-    _want_free_names(folders, others)
+    unfinished = tuple(row for row in gone if row.state is AgentState.CREATING)
+    _want_free_names(folders, [*others, *unfinished])
     return Opening(
         removed=tuple(row for row in gone if row.state is not AgentState.CREATING),
         known=tuple(folder for folder in folders if folder.id in known),
         adopted=tuple(folder for folder in folders if folder.id not in known),
-        unfinished=tuple(row for row in gone if row.state is AgentState.CREATING),
+        unfinished=unfinished,
     )
 
 
