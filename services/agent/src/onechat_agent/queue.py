@@ -125,10 +125,6 @@ class Queue:
 
     # ------------------------------------------------------------ what is taken
 
-    def waiting_for(self, agent: AgentId) -> list[Delivery]:
-        """What is queued for `agent`, in order of acceptance."""
-        return self._store.read(lambda db: delivery_rows.queued(db, agent))
-
     def choose(self, agent: AgentId) -> Choice:
         """What `agent` does next with its queue; what comes after this makes `news` return."""
         self._came[agent].clear()

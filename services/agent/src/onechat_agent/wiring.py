@@ -19,7 +19,6 @@ from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
 
 DEMO_MODEL = "demo"
-_OURS = ("OPENAI_", "TELEGRAM_", "ONECHAT_")  # whose _FILE variables name files with secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,11 +150,6 @@ def name_of(db: apsw.Connection, agent: AgentId) -> str:
     return str(db.execute("SELECT name FROM agents WHERE agent_id = ?", (agent,)).get or "")
 
 
-def known_ids(db: apsw.Connection) -> set[AgentId]:
-    """The ids of all agents that are not removed."""
-    return {AgentId(row[0]) for row in db.execute("SELECT agent_id FROM agents WHERE state <> 'removed'")}
-
-
 def route(db: apsw.Connection, source: str) -> AgentId | None:
     """Whom the route of `source` names, who may be gone by now; None without a route."""
     row = db.execute("SELECT agent_id FROM routes WHERE source = ?", (source,)).fetchone()

@@ -119,10 +119,5 @@ class RoutesTool:
         return "routes"
 
 
-def _line(source: str, name: str, there: bool) -> str:
-    gone = "" if there else ", who is not there any more: it comes to you"
-    return f"{source} goes to {name}{gone}"
-
-
 def _you(name: str) -> str:
     return name or "you"
