@@ -8,7 +8,6 @@ one lives: lives.py. What follows when one goes: departures.py. Times are second
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,7 @@ from onechat_agent.config import AgentSettings
 from onechat_agent.departures import Departures
 from onechat_agent.domain.agent import AREA_MAX, CHILDREN_MAX, Agent, AgentState, Role, name_fault
 from onechat_agent.domain.chat import AgentId
-from onechat_agent.domain.children import Contradiction, Folder, Opening, opening
+from onechat_agent.domain.children import ChildRefused, Contradiction, Folder, NewChild, Opening, opening
 from onechat_agent.lives import Made
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating, make_workdir
@@ -33,19 +32,6 @@ from onechat_agent.seating import Seating, make_workdir
 READY_WAIT_S: Final = 10.0  # how long a new child is waited for; it goes on by itself
 
 log = logs.get("onechat.agent")
-
-
-class ChildRefused(Exception):
-    """A child cannot be made like that; the text is a sentence that says why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewChild:
-    """A child that was made."""
-
-    id: AgentId
-    name: str
-    ready: bool  #: whether its log and its folder are there; else that is still being done
 
 
 class Children:

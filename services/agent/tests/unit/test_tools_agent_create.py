@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from onechat_agent.children import ChildRefused, NewChild
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.children import ChildRefused, NewChild
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.agent_create import AgentCreateTool
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult

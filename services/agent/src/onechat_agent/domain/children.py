@@ -1,4 +1,4 @@
-"""What a start makes of the children that the store knows and of the folders that are there. Pure.
+"""What comes of making a child, and what a start makes of the children and the folders that there are. Pure.
 
 An agent is known by its id, whatever its folder is called. How it is carried out: children.py.
 """
@@ -13,6 +13,19 @@ from onechat_agent.domain.chat import AgentId
 
 class Contradiction(Exception):
     """Rows and folders that cannot both be true; the text names a folder and says what to do."""
+
+
+class ChildRefused(Exception):
+    """A child cannot be made like that; the text is a sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewChild:
+    """A child that was made."""
+
+    id: AgentId
+    name: str
+    ready: bool  #: whether its log and its folder are there; else that is still being done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

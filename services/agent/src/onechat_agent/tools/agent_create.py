@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from onechat_runtime.errors import StoreFull
 
-from onechat_agent.children import ChildRefused, NewChild
 from onechat_agent.domain.agent import AREA_MAX
+from onechat_agent.domain.children import ChildRefused, NewChild
 from onechat_agent.domain.text import one_line
 from onechat_agent.tools.schema import function_schema, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
