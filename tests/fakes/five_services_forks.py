@@ -35,7 +35,7 @@ def main() -> None:
         import_module(f"onechat_{program}.__main__")
     for module in _WITH_SERVICES:
         import_module(module)
-    rehearse()  # the openai package builds its types at its first call, which takes longer than its import
+    rehearse()  # the openai package loads some of itself at its first call
     gc.collect()
     gc.freeze()
     woken, wake = os.pipe()

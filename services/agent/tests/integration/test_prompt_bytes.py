@@ -109,7 +109,8 @@ async def test_over_a_long_chat_only_a_batch_of_merges_changes_what_a_view_begin
         moved = sum(after[: len(before)] != before for before, after in pairwise(parts))
         assert moved == stats.batches
         (used,) = [one for one in usage.usage if one.purpose == usage_pb2.USAGE_PURPOSE_TURN]
-        assert used.cached_input_tokens / used.input_tokens > 0.7
+        # The later of the few turns meets the batch, the less of it all is read.
+        assert used.cached_input_tokens / used.input_tokens > 0.65
 
 
 async def test_the_steps_of_a_turn_only_add_to_what_was_sent(

@@ -1,6 +1,6 @@
-"""A streamed call that never leaves the process, so that the first real one is not half a second late.
+"""A streamed call that never leaves the process, so that the first real one is not late.
 
-The `openai` package builds its types at their first use. Imported by call.py in its loading thread only.
+The `openai` package loads some of itself at its first call. Imported by call.py in its loading thread only.
 """
 
 import asyncio
@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import httpx2
 import openai
+
+from onechat_agent.model.call import opened
 
 _RESPONSE: Final[dict[str, Any]] = {
     "id": "resp_0",
@@ -47,7 +49,7 @@ class _Stage(httpx2.AsyncBaseTransport):
 
 
 def rehearse() -> None:
-    """Make the call; blocks for half a second the first time, so not for the event loop's thread."""
+    """Make the call; it blocks, so not for the event loop's thread."""
     asyncio.run(_call())
 
 
@@ -58,10 +60,6 @@ async def _call() -> None:
         max_retries=0,
         http_client=httpx2.AsyncClient(transport=_Stage(), trust_env=False),  # a proxy would be called
     ) as client:
-        stream = await client.responses.create(
-            model="none",
-            input=[{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}],
-            stream=True,
-        )
-        async for event in stream:
-            event.to_dict()
+        said = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}]
+        async for _ in await opened(client, {"model": "none", "input": said}):
+            pass
