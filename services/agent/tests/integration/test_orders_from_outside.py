@@ -200,6 +200,9 @@ async def test_of_a_childs_report_nothing_comes_but_proposals(
         await here.each_is_one_proposal(calls)
 
 
+AT_A_START = 200  # turns; then the service starts anew
+
+
 async def obedient_turns(folder: Path, memory: MemoryServer, model: ScriptedModel, turns: int) -> None:
     """So many turns of the user, in each of which the model sends: each becomes one proposal."""
     sending = whatsapp_send()
@@ -219,16 +222,19 @@ async def obedient_turns(folder: Path, memory: MemoryServer, model: ScriptedMode
     )
     limits = Limits(tokens_per_day=10**12)  # so many turns use up a day
     always = {"confirm": "always"}
-    async with living(folder, memory, model, far_tools=[sending], settings=always, limits=limits) as house:
-        for number in range(turns):
-            await house.say(f"send {number}")
-            house.seen.responses.clear()  # a wait looks through all of them
+    for begun in range(0, turns, AT_A_START):
+        async with living(
+            folder, memory, model, far_tools=[sending], settings=always, limits=limits
+        ) as house:
+            for number in range(begun, min(begun + AT_A_START, turns)):
+                await house.say(f"send {number}")
+                house.seen.responses.clear()  # a wait looks through all of them
+            request = agent_service_pb2.ListProposalsRequest(page_size=1_000)
+            found = (await house.stub().ListProposals(request, timeout=20)).proposals
 
-        request = agent_service_pb2.ListProposalsRequest(page_size=1_000)
-        found = (await house.stub().ListProposals(request, timeout=20)).proposals
-        assert [one.number for one in found] == list(range(turns, 0, -1))
-        assert {one.state for one in found} == {OPEN}
-        assert sending.asked == []
+    assert [one.number for one in found] == list(range(turns, 0, -1))
+    assert {one.state for one in found} == {OPEN}
+    assert sending.asked == []
 
 
 async def test_with_confirm_always_no_turn_sends(
