@@ -6,7 +6,7 @@ subagent_stops.py. How a turn ends by one: turn_ends.py.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import apsw
@@ -98,9 +98,7 @@ class Stops:
 
     async def _latecomers(self, stop: _Stop, whom: AgentId | None, given: datetime) -> list[str]:
         """Stops the subagents that had just been spawned and came while the stop was on its way to disk."""
-        found = stop_of(self._subagents, self._store, whom, before=given)
-        stopped = {there.seat.id for there, _ in stop.people.chosen}
-        late = replace(found, chosen=tuple(one for one in found.chosen if one[0].seat.id not in stopped))
+        late = self._people(stop.turns, whom, given).without(stop.people)
         if late.chosen:
             await self._store.write(late.write)
             late.carry_out(self._store)
@@ -113,12 +111,19 @@ class Stops:
             for agent, turn in self._agents.turns_before(before, of=whom).items()
             if seats[agent].role is not Role.SUBAGENT
         }
-        people = stop_of(self._subagents, self._store, whom, before=before)
+        people = self._people(turns, whom, before)
         runs = self._runs.stop_of(None if whom is None else self._house_of(whom), before=before)
         names = [seats[agent].name for agent in turns] + people.names
         asked = self._store.read(lambda db: [agent_rows.name_of(db, agent) for agent in runs.agents])
         names += [name for name in asked if name not in names]
         return _Stop(names=names, turns=turns, people=people, runs=runs)
+
+    def _people(
+        self, turns: Mapping[AgentId, TurnAtWork], whom: AgentId | None, before: datetime | None
+    ) -> SubagentStop:
+        """Whom a stop of `whom` stops of the subagents, with those that the stopped `turns` set to work."""
+        ids = {turn.id for turn in turns.values() if turn.id is not None}
+        return stop_of(self._subagents, self._store, whom, before=before, with_turns=ids)
 
     def _house_of(self, agent: AgentId) -> set[AgentId]:
         """The agent and its subagents, those that are done too."""

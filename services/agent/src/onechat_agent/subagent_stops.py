@@ -4,7 +4,8 @@ A stop is on disk before it is carried out, in the transaction of whoever asks f
 had queued is logged and wakes nobody, so that it knows its task if more is said to it later. Times are UTC.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import apsw
@@ -14,31 +15,43 @@ from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import AgentId
-from onechat_agent.domain.delivery import Delivery
+from onechat_agent.domain.delivery import Delivery, TurnId
+from onechat_agent.domain.keys import is_of_turn
 from onechat_agent.subagents import OpenSubagent, Subagents
 from onechat_agent.turn import TurnAtWork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A subagent that is stopped."""
+
+    there: OpenSubagent
+    turn: TurnAtWork | None  #: the turn that it ends, if one is at work
+    before: datetime | None  #: what it was told up to then wakes it no more; None: all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentStop:
     """A stop of some subagents, found and still to be written and carried out, in this order."""
 
-    before: datetime | None
-    chosen: tuple[
-        tuple[OpenSubagent, TurnAtWork | None], ...
-    ]  #: with the turn that it ends, if one is at work
+    chosen: tuple[Chosen, ...]
     subagents: Subagents
 
     @property
     def names(self) -> list[str]:
         """Whom it stops."""
-        return [there.seat.name for there, _ in self.chosen]
+        return [one.there.seat.name for one in self.chosen]
+
+    def without(self, stopped: "SubagentStop") -> "SubagentStop":
+        """The same stop of those that `stopped` does not stop."""
+        known = {one.there.seat.id for one in stopped.chosen}
+        return replace(self, chosen=tuple(one for one in self.chosen if one.there.seat.id not in known))
 
     def write(self, db: apsw.Connection) -> None:
         """From this commit on they are stopped, also after a restart."""
-        for there, turn in self.chosen:
-            agent = there.seat.id
-            delivery_rows.wake_nobody(db, agent, self.before)
+        for one in self.chosen:
+            agent, turn = one.there.seat.id, one.turn
+            delivery_rows.wake_nobody(db, agent, one.before)
             if turn is not None and turn.id is not None:
                 turn_rows.ask_stop(db, turn.id, sentences.STOPPED)
             if not any(delivery.wakes for delivery in delivery_rows.queued(db, agent)):
@@ -46,8 +59,10 @@ class SubagentStop:
 
     def carry_out(self, store: Store) -> None:
         """Ends what is at work, and takes the others out of the line; once it is on disk."""
-        for there, turn in self.chosen:
-            agent = there.seat.id
+        for one in self.chosen:
+            agent = one.there.seat.id
+            # It may have begun on what it was told while that was on its way to disk.
+            turn = one.turn or one.there.loop.turn_before(None)
             if turn is not None:
                 turn.stop()
             elif agent not in self.subagents.places and not _waking(store, agent):
@@ -55,23 +70,42 @@ class SubagentStop:
 
 
 def stop_of(
-    subagents: Subagents, store: Store, whom: AgentId | None, *, before: datetime | None
+    subagents: Subagents,
+    store: Store,
+    whom: AgentId | None,
+    *,
+    before: datetime | None,
+    with_turns: Collection[TurnId],
 ) -> SubagentStop:
     """A stop of the subagents of `whom`, or of the subagent `whom` itself; None: of all there are.
 
-    Only what began before `before` counts, a turn or a message that waits; None: all that is there now.
+    Only what began before `before` counts, a turn or a message that waits; None: all that is there now. What
+    a turn of `with_turns` has set to work counts whenever it began, since that turn is stopped.
     """
     among = [one for one in subagents.open.values() if whom in (None, one.seat.id, one.seat.parent)]
-    found = ((there, there.loop.turn_before(before)) for there in among)
-    chosen = tuple((there, turn) for there, turn in found if turn is not None or _waits(store, there, before))
-    return SubagentStop(before=before, chosen=chosen, subagents=subagents)
+    found = (_chosen(store, there, before, with_turns) for there in among)
+    return SubagentStop(chosen=tuple(one for one in found if one is not None), subagents=subagents)
 
 
-def _waits(store: Store, there: OpenSubagent, before: datetime | None) -> bool:
-    """Whether something waits for it that had come before `before`, and no turn of its is at work."""
-    return there.loop.turn_before(None) is None and any(
-        before is None or delivery.accept_time <= before for delivery in _waking(store, there.seat.id)
-    )
+def _chosen(
+    store: Store, there: OpenSubagent, before: datetime | None, with_turns: Collection[TurnId]
+) -> Chosen | None:
+    """How it is stopped; None where nothing of its began in time."""
+    turn = there.loop.turn_before(before)
+    if turn is not None:
+        return Chosen(there=there, turn=turn, before=before)
+    turn = there.loop.turn_before(None)
+    waking = _waking(store, there.seat.id)
+    if any(_is_of(one, with_turns) for one in (turn.deliveries if turn else waking)):
+        return Chosen(there=there, turn=turn, before=None)
+    if turn is None and any(before is None or one.accept_time <= before for one in waking):
+        return Chosen(there=there, turn=None, before=before)
+    return None
+
+
+def _is_of(delivery: Delivery, turns: Collection[TurnId]) -> bool:
+    """Whether one of `turns` has said it."""
+    return any(is_of_turn(delivery.key, turn) for turn in turns)
 
 
 def _waking(store: Store, agent: AgentId) -> list[Delivery]:

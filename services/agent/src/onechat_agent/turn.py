@@ -66,6 +66,14 @@ class TurnAtWork:
         age_s = self._age_before_s + self._means.clock.monotonic() - self._began_s
         return self._means.clock.now() - timedelta(seconds=age_s)
 
+    @property
+    def deliveries(self) -> Sequence[Delivery]:
+        """What it has taken so far."""
+        if self.id is None:
+            return self._new
+        hidden, shown = self._store.deliveries(self.id)
+        return [*hidden, *shown] or self._new  # it may be about to be on disk
+
     async def run(self) -> None:
         """Runs the turn to its end. Cancelling it leaves the turn to be taken up at the next start."""
         self._task = asyncio.ensure_future(self._work())

@@ -1,17 +1,21 @@
-"""What a stop leaves behind of a subagent: all that it has read, and nobody that a stopped turn set to work."""
+"""What a stop leaves of subagents: what they have read, and none at work that a stopped turn set to work."""
 
 import asyncio
+import threading
 from pathlib import Path
 
-from onechat.agent.v1 import agent_service_pb2
+from onechat.agent.v1 import agent_service_pb2, event_pb2
 from onechat_agent.adapters import agent_rows
+from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.domain.agent import AgentState
+from onechat_agent.domain.chat import AgentId
 
 from tests.fakes.agent_house import TIMEOUT_S, House, living
-from tests.fakes.agent_talk import says
+from tests.fakes.agent_talk import holds, says
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 
+STOPPED = event_pb2.TurnChange.STATE_STOPPED
 LONG = call("shell", command="while :; do sleep 600; done")
 
 
@@ -46,3 +50,73 @@ async def test_what_a_stopped_turn_had_read_taints_the_turns_after_it(
 
         assert not rules.exists()
         assert len(house.seen.events("proposal")) == 1
+
+
+async def test_a_stop_that_is_read_late_ends_the_subagents_too_that_its_turn_has_spawned_since(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """A messenger's times are whole seconds, and the message takes its way: much can be spawned meanwhile."""
+    async with living(tmp_path, memory, model, settings={"subagents": 1}) as house:
+        spawning = holds(house, "", call("spawn", tasks=["one", "two"], effort=None))
+        waiting = holds(house, "", "never sent")
+        at_work = holds(house, "One-1", "never sent")
+        key = await house.deliver("use subagents")
+        await spawning.reached()
+        given = agent_service_pb2.RunCommandRequest().time
+        given.GetCurrentTime()
+        spawning.open()
+        for gate in (waiting, at_work):
+            await gate.reached()
+        answer = await command(house, "/stop", time=given)
+        await house.ended(key)
+        for name in ("One-1", "One-2"):
+            await becomes(house, name, AgentState.STOPPED)
+        for gate in (waiting, at_work):
+            gate.open()
+
+        assert answer == "Stopped: One, One-1, One-2."
+
+
+class SlowToMakeLogs(MemoryClient):
+    """A way to a memory that makes a subagent's log when it is let."""
+
+    def __init__(self, inner: MemoryClient) -> None:
+        self.__dict__.update(inner.__dict__)
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def create_log(self, log: AgentId, label: str, *, flat: bool = False) -> None:
+        if flat:
+            self.asked.set()
+            await self.may.wait()
+        await super().create_log(log, label, flat=flat)
+
+
+async def test_one_that_begins_while_its_stop_is_on_the_way_to_disk_is_stopped(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    ways: list[SlowToMakeLogs] = []
+
+    def through(client: MemoryClient) -> MemoryClient:
+        ways.append(SlowToMakeLogs(client))
+        return ways[0]
+
+    async with living(tmp_path, memory, model, through=through) as house:
+        says(house, "", call("spawn", tasks=["one"], effort=None), "at work")
+        await house.say("use a subagent")
+        await ways[0].asked.wait()
+        busy = threading.Event()
+        writing = asyncio.ensure_future(house.store.write(lambda _: busy.wait(20)))
+        stopping = asyncio.ensure_future(command(house, "/stop One-1"))
+        await memory.stats(house.seat.id)
+        ways[0].may.set()
+        async with asyncio.timeout(TIMEOUT_S):
+            while "waiting for its view" not in await command(house, "/agents"):
+                await asyncio.sleep(0.01)
+        busy.set()
+        await writing
+        answer = await stopping
+        await house.seen.until(lambda seen: len(seen.ends()) == 2)
+
+        assert answer == "Stopped: One-1."
+        assert house.seen.ends()[1].state == STOPPED
+        assert (await house.lines("One-1"))[1:] == ["user: one"]

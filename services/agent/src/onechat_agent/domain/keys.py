@@ -43,6 +43,11 @@ def task_key(call: str, task: int) -> str:
     return f"{call}:{task}"
 
 
+def is_of_turn(key: str, turn: TurnId) -> bool:
+    """Whether a delivery with `key` is what `turn` told or gave an agent to do."""
+    return key.startswith(f"t:{turn}:")
+
+
 def report_key(turn: TurnId) -> str:
     """The delivery key of a turn's final reply on its way to parent or owner."""
     return f"r:{turn}"
