@@ -26,6 +26,6 @@ def source_fault(source: str) -> str | None:
     if _SOURCE.fullmatch(source) and source.isprintable() and len(source) <= NAME_MAX:
         return None
     return (
-        "a source is written whatsapp:CHAT-ID, with the id as whatsapp_find or the first line of the chat's "
-        "messages gives it, such as whatsapp:15550002222@s.whatsapp.net"
+        "a source is written whatsapp:CHAT-ID, with the id as the first line of the chat's messages gives "
+        "it, such as whatsapp:15550002222@s.whatsapp.net"
     )

@@ -14,8 +14,8 @@ from onechat_agent.tools.schema import function_schema, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
 _SOURCE: Final = (
-    "The chat, as whatsapp:CHAT-ID, such as whatsapp:15550002222@s.whatsapp.net: the id that whatsapp_find "
-    "or the first line of its messages shows."
+    "The chat, as whatsapp:CHAT-ID, such as whatsapp:15550002222@s.whatsapp.net: the id that the first line "
+    "of its messages shows."
 )
 
 
