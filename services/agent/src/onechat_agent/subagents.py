@@ -27,6 +27,7 @@ from onechat_agent.domain.chat import AgentId, Kind, NewMessage
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.domain.keys import NOTE_KEY, task_key
 from onechat_agent.domain.text import one_line
+from onechat_agent.domain.turn import TurnState
 from onechat_agent.loop import AgentLoop
 from onechat_agent.patience import Patience, committed
 from onechat_agent.places import Places
@@ -224,8 +225,13 @@ class Subagents:
                 raise
 
     def _give_up(self, db: apsw.Connection, seat: Seat) -> None:
-        """It could not even begin: what it was told is done with, and its owner is told so."""
-        delivery_rows.finish(db, delivery_rows.queued(db, seat.id))
+        """It could not even begin, or go on: what it was told is done with, and its owner is told so."""
+        told = delivery_rows.queued(db, seat.id)
+        turn = turn_rows.at_work(db, seat.id)
+        if turn is not None:  # else each start would take it up and fail of it again
+            told += delivery_rows.of_turn(db, turn.id)
+            turn_rows.end(db, turn.id, TurnState.FAILED, self._clock.now())
+        delivery_rows.finish(db, told)
         agent_rows.set_state(db, seat.id, AgentState.FAILED)
         failure = report(
             TurnId(secrets.token_hex(8)),
@@ -233,6 +239,6 @@ class Subagents:
             name=seat.name,
             to=seat.view_of.id,
             text=sentences.OWN_FAULT,
-            hops=0,
+            hops=max((one.hops for one in told), default=0),
         )
         self._queue.add_own(db, failure, self._clock.now())

@@ -111,9 +111,37 @@ async def test_one_that_cannot_even_begin_says_so_and_ends_nobody_else(
         end = await house.say("are you there?")
 
         assert state(house, "One-1") is AgentState.FAILED
+        assert hops_of_last_report(house) == 2, "else owner and subagent could go on about it all night"
         assert (await house.lines())[4].startswith("work: [One-1] Something went wrong inside onechat")
         assert end.answered
         assert house.seen.replies()[-1] == "still here"
+
+
+async def test_one_that_cannot_go_on_after_a_restart_says_so_once(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        says(house, "", spawn("count"), "at work")
+        gate = holds(house, "One-1", "never sent")
+        await house.say("use a subagent")
+        await gate.reached()
+    model.clear()
+    for _ in range(2):
+        async with living(tmp_path, memory, model, through=RefusesFlatLogs) as house:
+            always(house, "", "noted")
+            await house.say("are you there?")
+            await until(lambda: state(house, "One-1") is AgentState.FAILED)
+            await house.say("and now?")
+
+    reports = [line for line in await house.lines() if line.startswith("work: [One-1]")]
+    assert len(reports) == 1
+
+
+def hops_of_last_report(house: House) -> int:
+    """Of what One-1 has said to its owner."""
+    source = house.id_of("One-1")
+    select = "SELECT hops FROM deliveries WHERE source = ? ORDER BY delivery_id DESC"
+    return int(house.store.read(lambda db: db.execute(select, (source,)).get))
 
 
 async def test_the_root_reads_the_whole_chat_of_one_at_work_by_its_name(
