@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from onechat_agent.domain.agent import Role
 from onechat_agent.prompts.compaction import Task, task_text
 from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.system import Head
@@ -89,7 +90,8 @@ def head() -> str:
     """The root's tools and instructions, of a user who has written none."""
     closed = Fence(closed=(), agent_folders=())
     shell = ShellTool(closed, environ={}, clock=SystemClock(), landlock=1)
-    tools: list[Any] = [ZoomTool, DateTool, shell, ReadTool, WriteTool, EditTool]
+    nobody: Any = None  # whom a schema does not need
+    tools: list[Any] = [ZoomTool(nobody, Role.ROOT), DateTool, shell, ReadTool, WriteTool, EditTool]
     prompt = Head(
         name="One",
         instructions_file=Path("/agents/root/instructions.md"),
