@@ -4,7 +4,7 @@ A stop is on disk before it is carried out, in the transaction of whoever asks f
 had queued is logged and wakes nobody, so that it knows its task if more is said to it later. Times are UTC.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -91,16 +91,19 @@ def _chosen(
     store: Store, there: OpenSubagent, before: datetime | None, with_turns: Collection[TurnId]
 ) -> Chosen | None:
     """How it is stopped; None where nothing of its began in time."""
-    turn = there.loop.turn_before(before)
-    if turn is not None:
-        return Chosen(there=there, turn=turn, before=before)
-    turn = there.loop.turn_before(None)
-    waking = _waking(store, there.seat.id)
-    if any(_is_of(one, with_turns) for one in (turn.deliveries if turn else waking)):
-        return Chosen(there=there, turn=turn, before=None)
-    if turn is None and any(before is None or one.accept_time <= before for one in waking):
-        return Chosen(there=there, turn=None, before=before)
-    return None
+    turn, waking = there.loop.turn_before(before), _waking(store, there.seat.id)
+    at_work = turn or there.loop.turn_before(None)
+    since = at_work.deliveries if at_work is not None and turn is None else ()
+    if any(_is_of(one, with_turns) for one in (*waking, *since)):
+        return Chosen(there=there, turn=at_work, before=None)
+    if turn is None and (at_work is not None or not _any_by(waking, before)):
+        return None
+    return Chosen(there=there, turn=turn, before=before)
+
+
+def _any_by(waking: Sequence[Delivery], before: datetime | None) -> bool:
+    """Whether any of them had come by `before`; None is now."""
+    return any(before is None or one.accept_time <= before for one in waking)
 
 
 def _is_of(delivery: Delivery, turns: Collection[TurnId]) -> bool:

@@ -11,7 +11,7 @@ from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import AgentId
 
 from tests.fakes.agent_house import TIMEOUT_S, House, living
-from tests.fakes.agent_talk import holds, says
+from tests.fakes.agent_talk import holds, of, says
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 
@@ -55,7 +55,7 @@ async def test_what_a_stopped_turn_had_read_taints_the_turns_after_it(
 async def test_a_stop_that_is_read_late_ends_the_subagents_too_that_its_turn_has_spawned_since(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    """A messenger's times are whole seconds, and the message takes its way: much can be spawned meanwhile."""
+    """A command takes its time to arrive, and much can be spawned meanwhile."""
     async with living(tmp_path, memory, model, settings={"subagents": 1}) as house:
         spawning = holds(house, "", call("spawn", tasks=["one", "two"], effort=None))
         waiting = holds(house, "", "never sent")
@@ -75,6 +75,36 @@ async def test_a_stop_that_is_read_late_ends_the_subagents_too_that_its_turn_has
             gate.open()
 
         assert answer == "Stopped: One, One-1, One-2."
+
+
+async def test_a_stop_that_is_read_late_takes_the_wake_from_what_its_turn_has_told_since(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        says(house, "", call("spawn", tasks=["one"], effort=None), "at work")
+        at_work = holds(house, "One-1", "never sent")
+        await house.say("use a subagent")
+        await at_work.reached()
+        telling = holds(house, "", call("tell", name="One-1", message="and this"))
+        waiting = holds(house, "", "never sent")
+        key = await house.deliver("tell it more")
+        await telling.reached()
+        given = agent_service_pb2.RunCommandRequest().time
+        given.GetCurrentTime()
+        telling.open()
+        await waiting.reached()
+        answer = await command(house, "/stop", time=given)
+        await house.ended(key)
+        await house.logged("user: and this", "One-1")
+        for gate in (waiting, at_work):
+            gate.open()
+        async with asyncio.timeout(TIMEOUT_S):
+            while "One-1" in await command(house, "/agents"):
+                await asyncio.sleep(0.01)
+
+        assert answer == "Stopped: One, One-1."
+        assert (await house.lines("One-1"))[1:] == ["user: one", "user: and this"]
+        assert len([r for r in model.requests() if of(house, "One-1")(r.body)]) == 1
 
 
 class SlowToMakeLogs(MemoryClient):
