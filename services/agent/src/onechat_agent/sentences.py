@@ -35,6 +35,7 @@ MODEL_REFUSED: Final = "The model declined to answer: {reason}"
 MODEL_REFUSED_SILENTLY: Final = "The model declined to answer."
 MODEL_FILTERED: Final = "The model's content filter stopped the answer."
 MODEL_TOO_LONG: Final = "The answer ran past the limit on output tokens and was cut. Ask for it in parts."
+MODEL_TOO_LARGE: Final = "The model's answer was too large to be kept and was left out. Ask for it in parts."
 MODEL_ENDED_EARLY: Final = "The model ended its answer early ({code})."
 
 # Settings that name the model's server: model/endpoint.py.

@@ -15,7 +15,7 @@ from onechat_agent.model.failures import (
     Unreachable,
 )
 from onechat_agent.model.items import CallItem, ReasoningItem, ReplyItem, TokenUsage
-from onechat_agent.model.stream import AnswerReader
+from onechat_agent.model.stream import ANSWER_MAX, AnswerReader
 from openai.types.responses import ResponseOutputItemDoneEvent
 
 USAGE = {
@@ -213,6 +213,20 @@ def test_an_incomplete_answer_says_why_and_what_it_cost(reason, kind, says):
     assert says in failure.value.sentence
     assert failure.value.usage == COUNTED
     assert not failure.value.retriable
+
+
+def test_an_answer_that_is_larger_than_can_be_kept_is_left_out_as_it_comes_and_at_its_end():
+    """A server may mind no limit; an event that no client can read would keep all later ones from it."""
+    with pytest.raises(TooLong) as streamed:
+        read(*[delta("x" * (ANSWER_MAX // 2))] * 3)
+    with pytest.raises(TooLong) as whole:
+        read(done(message("x" * (ANSWER_MAX + 1))), ended()).answer()
+    with pytest.raises(TooLong):
+        read(*[done(a_call(arguments="x" * (ANSWER_MAX // 2)), at) for at in range(3)], ended()).answer()
+
+    assert "too large to be kept" in streamed.value.sentence
+    assert whole.value.usage == COUNTED
+    assert len(read(done(message("x" * ANSWER_MAX)), ended()).answer().text) == ANSWER_MAX
 
 
 def test_a_refusal_gives_the_models_words_in_one_line():

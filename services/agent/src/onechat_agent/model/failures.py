@@ -133,9 +133,18 @@ class Filtered(ModelFailure):
 
 
 class TooLong(ModelFailure):
-    """The answer was cut before its end: at the limit on output tokens, or for a reason that `code` names."""
+    """The answer was cut before its end: at the limit on output tokens, or for a reason that `code` names.
+
+    Or by us, with the code TOO_LARGE: it is more than a log and an event could carry.
+    """
+
+    TOO_LARGE: ClassVar[str] = "answer_too_large"
 
     def __init__(self, *, code: str = "max_output_tokens", usage: TokenUsage | None = None) -> None:
-        cut = code == "max_output_tokens"
-        sentence = sentences.MODEL_TOO_LONG if cut else sentences.MODEL_ENDED_EARLY.format(code=code)
-        super().__init__(sentence, code=code, usage=usage)
+        known = {
+            "max_output_tokens": sentences.MODEL_TOO_LONG,
+            self.TOO_LARGE: sentences.MODEL_TOO_LARGE,
+        }
+        super().__init__(
+            known.get(code) or sentences.MODEL_ENDED_EARLY.format(code=code), code=code, usage=usage
+        )

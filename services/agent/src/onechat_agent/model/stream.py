@@ -23,6 +23,9 @@ _TERMINAL: Final = {
     "response.cancelled": "cancelled",
 }
 _TOKENS_MAX: Final = 10**9  # of one call; no model reads as much
+ANSWER_MAX: Final = (
+    2_000_000  #: characters of an answer's words and calls; a log and an event must carry them
+)
 _OPEN: Final = frozenset({"in_progress", "queued"})
 # The first three come as soon as a request is accepted, before the model has read it; the others need not.
 _NO_START: Final = frozenset(
@@ -107,6 +110,8 @@ class AnswerReader:
         items = _told_apart([made for at, item in enumerate(raw) if (made := _item(item, at)) is not None])
         if not items and self._pieces:  # a server that sends text but no finished items
             items = [ReplyItem(text="".join(self._pieces))]
+        if sum(map(_length, items)) > ANSWER_MAX:
+            raise TooLong(code=TooLong.TOO_LARGE, usage=usage)
         return ModelAnswer(items=tuple(items), usage=usage)
 
     def _add(self, delta: str) -> str:
@@ -114,6 +119,8 @@ class AnswerReader:
         if piece:
             self._pieces.append(piece)
             self.streamed += len(piece)
+        if self.streamed > ANSWER_MAX:
+            raise TooLong(code=TooLong.TOO_LARGE)
         return piece
 
     def _keep(self, item: Mapping[str, Any], place: object) -> None:
@@ -157,6 +164,16 @@ def _item(raw: Mapping[str, Any], at: int) -> AnswerItem | None:
             return ReasoningItem(raw={k: v for k, v in raw.items() if v is not None and k != "status"})
         case _:
             return None
+
+
+def _length(item: AnswerItem) -> int:
+    match item:
+        case ReplyItem():
+            return len(item.text)
+        case CallItem():
+            return len(item.name) + len(item.arguments)
+        case ReasoningItem():
+            return 0
 
 
 def _is_whole_thought(raw: Mapping[str, Any]) -> bool:
