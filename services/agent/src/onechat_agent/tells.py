@@ -14,8 +14,8 @@ from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
-from onechat_agent.domain.agent import Agent
-from onechat_agent.domain.between import Heard, TellRefused, pictures, told
+from onechat_agent.domain.agent import Agent, Role
+from onechat_agent.domain.between import SUBAGENT_TOLD_MAX, Heard, TellRefused, pictures, told
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import Delivery
 from onechat_agent.domain.text import one_line
@@ -60,6 +60,11 @@ class Tells:
             raise TellRefused(self._nobody(context.agent, name))
         if not message:
             raise TellRefused("a message needs a text")
+        if to.role is Role.SUBAGENT and len(message.encode()) > SUBAGENT_TOLD_MAX:
+            raise TellRefused(
+                f"a subagent takes at most {SUBAGENT_TOLD_MAX:,} bytes at once, so put the text into a file "
+                "and name that"
+            )
         images = pictures(message)
         try:
             missing = [image for image in images if not await self._images.is_there(image)]

@@ -76,6 +76,24 @@ async def test_a_call_that_is_made_again_tells_once_though_its_turn_is_tainted_b
     assert [one.tainted for one in store.read(lambda db: delivery_rows.queued(db, CHILD))] == [False]
 
 
+async def test_a_subagent_is_told_no_more_at_once_than_its_calls_can_hold_for_good(
+    store: Store, tell: TellTool
+) -> None:
+    """All of its chat is in each of its calls: one long text would end every turn that it ever has."""
+    helper = Agent(
+        id=AgentId("cccc"), name="One-1", role=Role.SUBAGENT, state=AgentState.FINISHED, parent=ROOT
+    )
+    await store.write(lambda db: agent_rows.add(db, helper, NOON))
+
+    refused = await tell.run(context(), {"name": "One-1", "message": "ä" * 50_001})
+    taken = await tell.run(context(call_key="t:1:1:2"), {"name": "One-1", "message": "ä" * 50_000})
+    child = await tell.run(context(call_key="t:1:1:3"), {"name": "House", "message": "ä" * 50_001})
+
+    assert "at most 100,000 bytes at once" in refused.text
+    assert refused.failed
+    assert (taken.text, child.text) == ("One-1 has it.", "House has it.")
+
+
 async def test_from_the_eighth_hop_on_it_is_handed_over_and_the_model_is_told_that_nobody_acts_on_it(
     store: Store, tell: TellTool
 ) -> None:

@@ -76,7 +76,7 @@ async def test_it_says_who_waits_for_a_place(places: int, said: str):
         ([], 0, f"spawn takes 1 to {TASKS_MAX} tasks"),
         (["a"] * (TASKS_MAX + 1), 0, f"spawn takes 1 to {TASKS_MAX} tasks"),
         (["a", " \n"], 0, "A task is empty"),
-        (["x" * 2_000_001], 0, "over 2 MB"),
+        (["ä" * 50_001], 0, "over 100,000 bytes"),
         (["a"], HOPS_MAX - 1, "passed this on to each other too often"),
     ],
 )

@@ -5,11 +5,14 @@ report's its turn's. Who gets a report is settled by whose the agent is. How the
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import IMAGES_MAX, NewDelivery, TurnId
 from onechat_agent.domain.images import image_name
 from onechat_agent.domain.keys import report_key
+
+SUBAGENT_TOLD_MAX: Final = 100_000  #: UTF-8 bytes at once; each call of a subagent shows all it was ever told
 
 
 class TellRefused(Exception):

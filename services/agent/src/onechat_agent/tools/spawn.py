@@ -6,7 +6,8 @@ What becomes of them: subagents.py. Who may have the tool: toolbox.py.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from onechat_agent.domain.delivery import HOPS_MAX, TEXT_MAX_BYTES
+from onechat_agent.domain.between import SUBAGENT_TOLD_MAX
+from onechat_agent.domain.delivery import HOPS_MAX
 from onechat_agent.domain.text import one_line
 from onechat_agent.tools.schema import choice, function_schema, optional, texts
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
@@ -75,8 +76,11 @@ def _fault(tasks: Sequence[str], hops: int) -> str | None:
         return f"spawn takes 1 to {TASKS_MAX} tasks: nobody was started."
     if not all(task.strip() for task in tasks):
         return "A task is empty: nobody was started."
-    if any(len(task.encode()) > TEXT_MAX_BYTES for task in tasks):
-        return "A task has over 2 MB: nobody was started. Put the text into a file and name that."
+    if any(len(task.encode()) > SUBAGENT_TOLD_MAX for task in tasks):
+        return (
+            f"A task has over {SUBAGENT_TOLD_MAX:,} bytes: nobody was started. Put the text into a file and "
+            "name that."
+        )
     if hops + 1 >= HOPS_MAX:
         return (
             "Nobody was started: agents have passed this on to each other too often without the user. "
