@@ -81,7 +81,7 @@ class Stops:
                 nonlocal repeated
                 repeated = False
                 stop.write(db)
-                _quieten(db, whom, given)
+                _quieten(db, whom, before)
                 return json.dumps(stop.names).encode()
 
             return once(db, request_id=request_id, body=body, now=self._clock.now(), answer=answer)
@@ -135,11 +135,11 @@ class Stops:
         }
 
 
-def _quieten(db: apsw.Connection, whom: AgentId | None, given: datetime) -> None:
-    """What subagents of a stopped agent have told it by then is logged and wakes it no more.
+def _quieten(db: apsw.Connection, whom: AgentId | None, before: datetime | None) -> None:
+    """What subagents of a stopped agent have told it by `before` (None: now) is logged and wakes it no more.
 
     Where everybody is stopped, so is what any agent has told another.
     """
     for agent in agent_rows.all_but(db, Role.SUBAGENT):
         if whom in (None, agent.id):
-            delivery_rows.quieten_agents(db, agent.id, given, everybody=whom is None)
+            delivery_rows.quieten_agents(db, agent.id, before, everybody=whom is None)

@@ -12,6 +12,7 @@ from onechat_agent.domain.chat import AgentId
 
 from tests.fakes.agent_house import TIMEOUT_S, House, living
 from tests.fakes.agent_talk import holds, of, says
+from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 
@@ -105,6 +106,29 @@ async def test_a_stop_that_is_read_late_takes_the_wake_from_what_its_turn_has_to
         assert answer == "Stopped: One, One-1."
         assert (await house.lines("One-1"))[1:] == ["user: one", "user: and this"]
         assert len([r for r in model.requests() if of(house, "One-1")(r.body)]) == 1
+
+
+async def test_a_report_before_a_stop_starts_no_turn_after_it_though_the_clock_was_set_back_between(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    clock = ManualClock()
+    async with living(tmp_path, memory, model, clock=clock) as house:
+        says(house, "", call("spawn", tasks=["one"], effort=None))
+        gate = holds(house, "", "never sent")
+        says(house, "One-1", "one is done")
+        key = await house.deliver("use a subagent")
+        await gate.reached()
+        await becomes(house, "One-1", AgentState.FINISHED)
+        clock.step_wall_clock(-3600)
+        await command(house, "/stop")
+        await house.ended(key)
+        gate.open()
+        await house.logged("work: [One-1] one is done")
+        says(house, "", "still here")
+        await house.say("and now?")
+
+        turns = {event.turn for event in house.seen.events("turn_change") if event.agent == "One"}
+        assert len(turns) == 2, "the stopped one, and the one of the question"
 
 
 class SlowToMakeLogs(MemoryClient):

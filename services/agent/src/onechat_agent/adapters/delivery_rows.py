@@ -186,12 +186,16 @@ def wake_nobody(db: apsw.Connection, agent: AgentId, before: datetime | None) ->
     )
 
 
-def quieten_agents(db: apsw.Connection, agent: AgentId, before: datetime, *, everybody: bool) -> None:
-    """What the subagents of `agent`, or all agents, had told it by `before` is logged without a turn."""
+def quieten_agents(db: apsw.Connection, agent: AgentId, before: datetime | None, *, everybody: bool) -> None:
+    """What the subagents of `agent`, or all agents, had told it by `before` is logged without a turn.
+
+    `before` None: all that they have; by the wall clock some of it may lie ahead, when that was set back.
+    """
     db.execute(
-        "UPDATE deliveries SET wakes = 0 WHERE agent_id = ?1 AND state = 'queued' AND accept_time <= ?2"
+        "UPDATE deliveries SET wakes = 0 WHERE agent_id = ?1 AND state = 'queued'"
+        " AND (?2 IS NULL OR accept_time <= ?2)"
         " AND source IN (SELECT agent_id FROM agents WHERE ?3 OR (role = 'subagent' AND parent_id = ?1))",
-        (agent, micros(before), everybody),
+        (agent, None if before is None else micros(before), everybody),
     )
 
 
