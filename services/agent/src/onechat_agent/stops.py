@@ -20,6 +20,7 @@ from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.agents import Agents
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.domain.delivery import Delivery
 from onechat_agent.proposal_runs import ProposalRuns, RunStop
 from onechat_agent.subagent_stops import SubagentStop, stop_of
 from onechat_agent.subagents import Subagents
@@ -32,11 +33,13 @@ class _Stop:
 
     names: list[str]  #: whom it stops, each agent before its subagents
     turns: Mapping[AgentId, TurnAtWork]  #: of agents with a tree
+    unbegun: list[Delivery]  #: what those of them would take that have no row yet
     people: SubagentStop
     runs: RunStop  #: of what the user had said yes to
 
     def write(self, db: apsw.Connection) -> None:
-        """From this commit on these turns can only end as stopped."""
+        """From this commit on these turns can only end as stopped, and those without a row never begin."""
+        delivery_rows.wake_no_more(db, self.unbegun)
         for turn in self.turns.values():
             if turn.id is not None:
                 turn_rows.ask_stop(db, turn.id, sentences.STOPPED)
@@ -116,7 +119,8 @@ class Stops:
         names = [seats[agent].name for agent in turns] + people.names
         asked = self._store.read(lambda db: [agent_rows.name_of(db, agent) for agent in runs.agents])
         names += [name for name in asked if name not in names]
-        return _Stop(names=names, turns=turns, people=people, runs=runs)
+        unbegun = [one for turn in turns.values() if turn.id is None for one in turn.deliveries]
+        return _Stop(names=names, turns=turns, unbegun=unbegun, people=people, runs=runs)
 
     def _people(
         self, turns: Mapping[AgentId, TurnAtWork], whom: AgentId | None, before: datetime | None

@@ -46,6 +46,25 @@ async def test_a_turn_that_waits_for_its_view_is_stopped_and_its_message_is_reme
         assert len(model.requests(Purpose.TURN)) == 1
 
 
+async def test_a_stop_of_a_turn_that_waits_for_its_view_is_on_disk_when_it_is_answered(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """The turn has no row yet: what it would have taken must not begin one after a restart."""
+    gate = model.hold(purpose=Purpose.COMPACTION)
+    async with living(tmp_path, memory, model) as house:
+        await house.say("x" * 2_000)  # its line needs a model
+        await gate.reached()
+        key = await house.deliver("are you there?")
+        async with asyncio.timeout(5):
+            while await stop(house) != ["One"]:
+                await asyncio.sleep(0.01)
+        wakes = "SELECT wakes FROM deliveries WHERE key = ?"
+        woken = house.store.read(lambda db: db.execute(wakes, (key,)).get)
+        gate.open()
+
+        assert woken == 0
+
+
 async def test_a_stop_that_comes_twice_ends_no_later_turn(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:

@@ -186,6 +186,14 @@ def wake_nobody(db: apsw.Connection, agent: AgentId, before: datetime | None) ->
     )
 
 
+def wake_no_more(db: apsw.Connection, deliveries: Iterable[Delivery]) -> None:
+    """Those of `deliveries` that are still queued are logged without a turn."""
+    db.executemany(
+        "UPDATE deliveries SET wakes = 0 WHERE delivery_id = ? AND state = 'queued'",
+        [(delivery.id,) for delivery in deliveries],
+    )
+
+
 def quieten_agents(db: apsw.Connection, agent: AgentId, before: datetime | None, *, everybody: bool) -> None:
     """What the subagents of `agent`, or all agents, had told it by `before` is logged without a turn.
 
