@@ -28,6 +28,9 @@ __all__ = ["Migration", "Store", "migrations_in"]
 T = TypeVar("T")
 
 BUSY_MS: Final = 5_000  # readers never wait for the writer in WAL; a recovery or a checkpoint may hold them
+# Each run of a statement takes the next of so many places; one that has lost its own is compiled anew, which
+# takes up to a tenth of a millisecond. A commit of some dozen messages has some hundred runs.
+STATEMENTS_KEPT: Final = 256
 WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
 # 32 MiB. The same pages are written again and again; a checkpoint moves each of them once and syncs twice, so
 # an eighth of the checkpoints costs about an eighth. What a start reads after an unclean end stays small.
@@ -243,7 +246,9 @@ def connect(path: Path, *, vfs: str | None = None, writes: bool) -> apsw.Connect
 
     Raises StoreFull when there is no room for what SQLite keeps beside the store.
     """
-    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    db = apsw.Connection(
+        str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs, statementcachesize=STATEMENTS_KEPT
+    )
     try:
         _set_up(db, writes=writes)
     except apsw.IOError as error:
