@@ -16,6 +16,8 @@ from onechat_memory.domain.tree import Node
 SizeOf = Callable[[Node], int | None]
 """A node's size in bytes; None while it is not built."""
 
+_Pairs = dict[int, list[tuple[int, int]]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -59,10 +61,10 @@ class View:
         # younger one's removed, so the levels stay oldest first without a search.
         self._levels: dict[int, int] = {}
         self._sizes: dict[int, int] = {}  # of a saved view none at first
-        # By the parent's level a heap, never empty, of the indices of built parents of which both halves are
-        # lines here. Such a pair leaves only by merging; within a level the oldest is always the most due.
-        # None in a saved view until a batch wants them.
-        self._pairs: dict[int, list[int]] | None = {}
+        # By the parent's level a heap, never empty, of the built parents of which both halves are lines here:
+        # each one's index and size. Such a pair leaves only by merging; within a level the oldest is always
+        # the most due. None in a saved view until a batch wants them.
+        self._pairs: _Pairs | None = {}
 
     @classmethod
     def restore(cls, limits: Limits, levels: Mapping[int, int], *, size: int, owed: bool) -> View:
@@ -115,13 +117,16 @@ class View:
             self.size += size - self._sizes.get(node.first, PLACEHOLDER_SIZE)
             self._sizes[node.first] = size
         elif self._pairs is not None and node.level and all(half in self for half in node.halves):
-            _push(self._pairs, node.level, node.index)
+            _push(self._pairs, node.level, node.index, size)
 
     def note_rewritten(self, node: Node, *, before: int, size: int) -> None:
         """`node`, whose line had `before` bytes, has another one now, of `size`: nothing else follows."""
         if node in self:
             self.size += size - before
             self._sizes[node.first] = size
+        elif self._pairs is not None and node.level in self._pairs:
+            heap = self._pairs[node.level]  # ordered by indices, so it stays a heap
+            heap[:] = [(index, size if index == node.index else known) for index, known in heap]
 
     def fit(self, size_of: SizeOf, *, forced: bool = False) -> Fitted:
         """Merge most due pairs until the low limit, if a batch is owed or the view has passed the high one.
@@ -145,24 +150,29 @@ class View:
         from the pair's first message instead, old lines would be written again and again.
         """
         pairs = self._found_pairs(size_of)
-        best, best_due, best_last = 0, 0, 0  # the parent's level; due counts in 1 / 2**(best - 1)
-        for level, indices in pairs.items():
-            last = ((indices[0] + 1) << level) - 1
+        if not pairs:
+            return None
+        level = self._most_due(pairs) if len(pairs) > 1 else next(iter(pairs))
+        index, size = heappop(pairs[level])
+        if not pairs[level]:
+            del pairs[level]
+        self._replace_halves(level, index, size, size_of)
+        self._pair_up(pairs, index << level, level, size_of)
+        return Node(level, index)
+
+    def _most_due(self, pairs: _Pairs) -> int:
+        """The level of the parent whose pair is most due."""
+        best, best_due, best_last = 0, 0, 0  # due counts in 1 / 2**(best - 1)
+        for level, heap in pairs.items():
+            last = ((heap[0][0] + 1) << level) - 1
             due = self.length - last
             # Fractions over powers of two, compared as integers.
             ahead = (due << best) - (best_due << level)
             if not best or ahead > 0 or (ahead == 0 and last < best_last):
                 best, best_due, best_last = level, due, last
-        if not best:
-            return None
-        parent = Node(best, heappop(pairs[best]))
-        if not pairs[best]:
-            del pairs[best]
-        self._replace_halves(parent, size_of)
-        self._pair_up(pairs, parent.first, parent.level, size_of)
-        return parent
+        return best
 
-    def _found_pairs(self, size_of: SizeOf) -> dict[int, list[int]]:
+    def _found_pairs(self, size_of: SizeOf) -> _Pairs:
         """The pairs that can merge; those of a saved view are looked for once. O(view) then."""
         if self._pairs is None:
             self._pairs = {}
@@ -171,30 +181,29 @@ class View:
                     self._pair_up(self._pairs, first, level, size_of)
         return self._pairs
 
-    def _replace_halves(self, parent: Node, size_of: SizeOf) -> None:
-        size = size_of(parent)
-        if size is None:
-            raise AssertionError(f"{parent.name} is taken for built and is not")
-        self.size += size - sum(self._taken_size(half, size_of) for half in parent.halves)
-        self._levels[parent.first] = parent.level
-        self._sizes[parent.first] = size
-        del self._levels[parent.first + (parent.count >> 1)]
+    def _replace_halves(self, level: int, index: int, size: int, size_of: SizeOf) -> None:
+        """Put the parent (level, index), of `size` bytes, in the place of its halves."""
+        first = index << level
+        younger = first + (1 << level >> 1)
+        self.size += size
+        for half in (first, younger):
+            taken = self._sizes.pop(half, None)
+            if taken is None:  # a saved view's own
+                taken = size_of(Node(level - 1, half >> (level - 1)))
+            self.size -= PLACEHOLDER_SIZE if taken is None else taken
+        self._levels[first] = level
+        self._sizes[first] = size
+        del self._levels[younger]
 
-    def _taken_size(self, line: Node, size_of: SizeOf) -> int:
-        """What `line` counts in the view, which it leaves."""
-        size = self._sizes.pop(line.first, None)
-        if size is None:
-            size = size_of(line)
-        return PLACEHOLDER_SIZE if size is None else size
-
-    def _pair_up(self, pairs: dict[int, list[int]], first: int, level: int, size_of: SizeOf) -> None:
+    def _pair_up(self, pairs: _Pairs, first: int, level: int, size_of: SizeOf) -> None:
         """The line at `first` can merge if its sibling is a line and their parent is built."""
         if self._levels.get(first ^ (1 << level)) != level:
             return
-        parent = Node(level + 1, first >> (level + 1))
-        if size_of(parent) is not None:
-            _push(pairs, parent.level, parent.index)
+        index = first >> (level + 1)
+        size = size_of(Node(level + 1, index))
+        if size is not None:
+            _push(pairs, level + 1, index, size)
 
 
-def _push(pairs: dict[int, list[int]], level: int, index: int) -> None:
-    heappush(pairs.setdefault(level, []), index)
+def _push(pairs: _Pairs, level: int, index: int, size: int) -> None:
+    heappush(pairs.setdefault(level, []), (index, size))
