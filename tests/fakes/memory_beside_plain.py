@@ -21,19 +21,18 @@ from tests.fakes import plain_memory as plain
 from tests.fakes.clock import ManualClock
 from tests.fakes.disk import Disk
 from tests.fakes.memory_at_hand import MemoryAtHand, at_hand
+from tests.fakes.memory_rows import lines_of, nodes_of
 from tests.fakes.memory_server import new_message
 
 LOGS: Final = ("first", "second")
 REST_S: Final = 10.0
 _ROWS: Final = {
     "messages": "SELECT id, key, kind, text, part, parts FROM messages WHERE log = ? ORDER BY id",
-    "nodes": "SELECT level, place, text, builder, degraded FROM nodes WHERE log = ? ORDER BY level, place",
     "waiting": "SELECT message FROM unbuilt_leaves WHERE log = ? ORDER BY message",
     "merges": "SELECT last, level FROM ready_merges WHERE log = ? ORDER BY last, level",
     "failures": "SELECT level, place, count FROM failures WHERE log = ? ORDER BY level, place",
-    "chat": "SELECT first, level FROM view_lines WHERE log = ? AND view = 'chat' ORDER BY first",
-    "compaction": "SELECT first, level FROM view_lines WHERE log = ? AND view = 'compaction' ORDER BY first",
-    "views": "SELECT chat_owed, compaction_owed, chat_bytes, compaction_bytes FROM logs WHERE number = ?",
+    "views": "SELECT chat_owed, compaction_owed, chat_bytes, compaction_bytes, chat_lines, compaction_lines"
+    " FROM logs WHERE number = ?",
 }
 
 
@@ -197,7 +196,8 @@ class BesidePlain:
         for view, lists in (("chat", known.chat), ("compaction", known.compaction)):
             assert rows[view] == [(plain.first(node), node[0]) for node in lists.lines], view
         sizes = (known.bytes_of(known.chat), known.bytes_of(known.compaction))
-        assert rows["views"] == [(known.chat.owed, known.compaction.owed, *sizes)]
+        lines = (len(known.chat.lines), len(known.compaction.lines))
+        assert rows["views"] == [(known.chat.owed, known.compaction.owed, *sizes, *lines)]
 
     def _compare_stats(self, log: str, known: plain.PlainLog) -> None:
         stats = self.do(self.memory.stats(log))
@@ -231,4 +231,6 @@ class BesidePlain:
 def _rows_of(db: apsw.Connection, log: str) -> dict[str, list[Any]]:
     """All that is kept of a log, in order."""
     (number,) = db.execute("SELECT number FROM logs WHERE id = ?", (log,)).fetchall()[0]
-    return {name: db.execute(query, (number,)).fetchall() for name, query in _ROWS.items()}
+    rows = {name: db.execute(query, (number,)).fetchall() for name, query in _ROWS.items()}
+    rows["nodes"] = [node[:5] for node in nodes_of(db, number)]
+    return rows | {view: lines_of(db, number, view) for view in ("chat", "compaction")}

@@ -21,7 +21,7 @@ CHAT, COMPACTION = ViewLimits(high_bytes=2_400, low_bytes=1_200), ViewLimits(hig
 LONG = "x" * 600
 MESSAGES = 20
 SHORT = [number for number in range(MESSAGES) if number not in (7, 9)]  # the other two wait for lines
-_WHEN = {"time", "create_time"}  # columns that tell when a thing happened
+_WHEN = {"time", "create_time", "line_time"}  # columns that tell when a thing happened
 _COSTS = {"model_lines", "model_calls", "over_length_answers", "retries"}
 _INDEX = "message_words"
 

@@ -43,7 +43,7 @@ class ChatLog:
         self.took_views = False  #: whether the views in memory were looked at, and so may have moved
         self._logs = logs
         self._tree = tree
-        self._draft = TreeDraft(tree, row.length)
+        self._draft = TreeDraft(tree)
         self._held = views
         self._now = now
 
@@ -69,9 +69,9 @@ class ChatLog:
         placing = place(appends, self._logs.known(self.row.number, keys), self.row.length)
         if placing.new:
             self.changed = True
-            self._logs.add(self.row.number, placing.new)
             for placed in placing.new:
                 self._lengthen(placed)
+            self._logs.add(self.row.number, placing.new, self._draft.own_lines, self._now)
             self._draft.write(self._now)
         return placing.answers
 
@@ -87,7 +87,7 @@ class ChatLog:
         draft, views, line_size = self._draft, self._views, size(source)
         above: SizeOf | None = None
         if fits := line_size <= LINE_MAX:
-            draft.add_leaf(message, source)
+            draft.own_lines[message] = source
             self.row.built_nodes += 1
             self.row.built_leaves += 1
             # The older half of a pair completes nothing, and nothing stands above it.
@@ -99,8 +99,6 @@ class ChatLog:
             self.more_work = True
         views.chat.append(line_size, above)
         views.compaction.append(line_size, above)
-        draft.chat.add()
-        draft.compaction.add()
         if views.shown is not None:
             views.shown.put(leaf(message), source if fits else None)
         if views.chat.due or views.compaction.due:
@@ -166,8 +164,10 @@ class ChatLog:
     def save(self) -> None:
         """Write what moved in the log's row, if anything did."""
         if self.changed:
-            self.row.chat_bytes, self.row.compaction_bytes = self._held.chat.size, self._held.compaction.size
-            self._logs.save(self.row)
+            row, chat, compaction = self.row, self._held.chat, self._held.compaction
+            row.chat_bytes, row.compaction_bytes = chat.size, compaction.size
+            row.chat_lines, row.compaction_lines = len(chat), len(compaction)
+            self._logs.save(row)
             self.changed = False
 
     def show(self) -> ShownView:

@@ -198,7 +198,7 @@ class Compactions:
 def _pieces(db: apsw.Connection, row: LogRow, nodes: Sequence[Node]) -> Pieces:
     """What workers on `nodes` need; the view is cut where none of them sees further."""
     tree, logs = TreeStore(db, row.number), LogStore(db)
-    lines = tree.lines_to_unbuilt(Which.COMPACTION)
+    lines = tree.lines_to_unbuilt(Which.COMPACTION, row.length)
     built = [(node, text is not None) for node, text in lines]
     pieces = tuple(
         Piece(

@@ -40,7 +40,7 @@ class Views:
     def show(self, row: LogRow, tree: TreeStore) -> ShownView:
         """The chat's view as it stands at `row`, which is saved; at first its lines come from `tree`."""
         if self.shown is None:
-            self.shown = ShownLines(tree.lines(Which.CHAT))
+            self.shown = ShownLines(tree.lines(Which.CHAT, row.length))
         self.given = ShownView(
             text=self.shown.text,
             length=row.length,

@@ -128,8 +128,9 @@ class LogChanges:
         views = self._views.get(row.number)
         if views is not None and views.revision == row.revision:
             return views
+        length = row.length if row.asked.shape is Shape.TREE else 0
         chat, compaction = (
-            tree.restore(which, limits, size=size, owed=owed)
+            tree.restore(which, limits, length=length, size=size, owed=owed)
             for which, limits, size, owed in (
                 (Which.CHAT, row.asked.chat, row.chat_bytes, row.chat_owed),
                 (Which.COMPACTION, row.asked.compaction, row.compaction_bytes, row.compaction_owed),

@@ -12,7 +12,7 @@ from onechat_runtime.store import Store
 from onechat_memory.adapters.log_store import LogRow, LogStore
 from onechat_memory.adapters.tree_store import TreeStore, Which
 from onechat_memory.domain.leases import LogId
-from onechat_memory.domain.lines import PLACEHOLDER_SIZE, leaf_source, shown
+from onechat_memory.domain.lines import leaf_source, shown
 from onechat_memory.domain.messages import Log, Message, Shape, Stats
 from onechat_memory.domain.pages import page
 from onechat_memory.domain.ready import LEAVES_AHEAD
@@ -106,7 +106,6 @@ class Reading:
         def job(db: apsw.Connection) -> Stats:
             row = _row(db, log)
             tree = TreeStore(db, row.number)
-            chat, compaction = tree.lines(Which.CHAT), tree.lines(Which.COMPACTION)
             return Stats(
                 log=row.log,
                 built=row.built_nodes,
@@ -116,10 +115,10 @@ class Reading:
                 failing=tree.count_failing(),
                 degraded=row.degraded_nodes,
                 unbuilt_leaves=row.unbuilt_leaves,
-                chat_bytes=_bytes(chat),
-                chat_lines=len(chat),
-                compaction_bytes=_bytes(compaction),
-                compaction_lines=len(compaction),
+                chat_bytes=row.chat_bytes,
+                chat_lines=row.chat_lines,
+                compaction_bytes=row.compaction_bytes,
+                compaction_lines=row.compaction_lines,
                 batches=row.batches,
                 batch_owed=row.chat_owed,
                 costs=tree.costs.sums(),
@@ -168,7 +167,7 @@ def _flat_page(logs: LogStore, row: LogRow, start: int | None) -> Zoomed:
 def _view_page(tree: TreeStore, row: LogRow, start: int | None) -> Zoomed:
     """A page of the chat's view as it stands; a line that has merged since begins the page that it is in."""
     begin = _page_start(row, start)
-    lines = [(node, text) for node, text in tree.lines(Which.CHAT) if node.last >= begin]
+    lines = [(node, text) for node, text in tree.lines(Which.CHAT, row.length) if node.last >= begin]
     found = page((node.first, len(shown(node, text)) + 1) for node, text in lines)
     return Zoomed(lines=tuple(lines[: found.count]), next_id=found.next_id)
 
@@ -183,7 +182,3 @@ def _page_start(row: LogRow, start: int | None) -> int:
 
 def _span(length: int) -> str:
     return f"messages go from 0 to {length - 1}" if length else "the log has no messages yet"
-
-
-def _bytes(lines: list[tuple[Node, str | None]]) -> int:
-    return sum(PLACEHOLDER_SIZE if text is None else size(text) for _, text in lines)

@@ -63,7 +63,7 @@ def _look(log: LogId, db: apsw.Connection) -> tuple[LogRow, ShownView | None]:
 
 
 def _as_it_stood(row: LogRow, db: apsw.Connection) -> ShownView:
-    lines = TreeStore(db, row.number).lines(Which.CHAT)
+    lines = list(TreeStore(db, row.number).lines(Which.CHAT, row.length))
     return ShownView(
         text=shown_view(shown(node, text) for node, text in lines),
         length=row.length,

@@ -8,6 +8,7 @@ import pytest
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat_memory.__main__ import MIGRATIONS
 from onechat_memory.adapters.backup_copy import prune
+from onechat_memory.adapters.row_ids import row_id
 from onechat_runtime.channels import open_channel
 from onechat_runtime.store import migrations_in
 
@@ -44,7 +45,7 @@ def crowded():
                 " VALUES (?, ?, '', 'tree', ?, 9, 9, 9, 9, 1, 0, 1, 1, ?)",
                 (number, f"log-{number}", state, number == DELETED),
             )
-            known = {"log": number, "view": "chat"}
+            known = {"log": number, "row_id": row_id(number, 0), "view": "chat"}
             for table in _rows(db):
                 columns = db.execute(f"SELECT name, type FROM pragma_table_info('{table}')").fetchall()
                 values = {name: known.get(name, EMPTY[kind]) for name, kind in columns}

@@ -12,6 +12,7 @@ from onechat_runtime.errors import RemoteError
 from tests.fakes.memory_server import LOG, new_message
 
 LONG = "x" * 600
+SMALL_VIEW = "UPDATE logs SET chat_high = 40, chat_low = 20 WHERE id = ?"  # so that lines merge at once
 LEFT = ("messages", "nodes", "rebuilds", "failures", "ready_merges", "unbuilt_leaves", "view_lines")
 
 
@@ -41,6 +42,7 @@ async def until_gone(memory, number: int) -> None:
 
 async def keep_one(memory) -> int:
     """A log with rows in every table, set aside as `kept`; its number."""
+    await memory.store.write(lambda db: db.execute(SMALL_VIEW, (LOG,)))  # before it is loaded
     await memory.append(*["short"] * 4, *[LONG] * 4)
     leased = await memory.lease(most=2)
     await memory.fail(leased.pieces[0], "CAUSE_CONTENT")

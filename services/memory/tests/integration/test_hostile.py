@@ -13,6 +13,7 @@ from onechat.memory.v1 import memory_service_pb2
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.hostile import TEXTS, Hostile
+from tests.fakes.memory_rows import lines_of, nodes_of
 from tests.fakes.memory_server import MemoryServer, remembering
 
 LOGS = ("tree", "small", "flat")
@@ -165,12 +166,7 @@ def _must_be_sound(db: apsw.Connection) -> None:
         if shape == "flat":
             assert (built, leaves) == (0, 0)
             continue
-        nodes = {
-            (level, place): text
-            for level, place, text in db.execute(
-                "SELECT level, place, text FROM nodes WHERE log = ?", (number,)
-            )
-        }
+        nodes = {(level, place): text for level, place, text, *_ in nodes_of(db, number)}
         assert all(nodes.values()), "an empty line"
         assert built == len(nodes)
         assert leaves == sum(level == 0 for level, _ in nodes)
@@ -184,9 +180,9 @@ def _views_must_tile(
     db: apsw.Connection, number: int, length: int, nodes: dict[tuple[int, int], str]
 ) -> None:
     for view in ("chat", "compaction"):
-        rows = db.execute(
-            "SELECT first, level FROM view_lines WHERE log = ? AND view = ? ORDER BY first", (number, view)
-        ).fetchall()
+        rows = lines_of(db, number, view)
+        counted = db.execute(f"SELECT {view}_lines FROM logs WHERE number = ?", (number,)).get
+        assert counted == len(rows)
         ends = [(first, first + (1 << level)) for first, level in rows]
         assert all(before[1] == after[0] for before, after in pairwise(ends))
         assert (ends[0][0], ends[-1][1]) == (0, length) if ends else length == 0

@@ -12,6 +12,7 @@ from onechat_memory.domain.messages import FIRST_GENERATION
 from onechat_memory.errors import KeyReused, LogUnknown
 from onechat_memory.joined_appends import JOINED_MAX
 
+from tests.fakes.memory_rows import lines_of, nodes_of
 from tests.fakes.memory_server import new_message
 
 TEXTS = ["a", "b" * 300, "é" * 250, "c" * 600, "d" * 200, "e" * 30_500, "f\ng", "h" * 90, "i" * 500, "j"]
@@ -52,18 +53,21 @@ def rows_of(store, log):
         number = db.execute("SELECT number FROM logs WHERE id = ?", (log,)).get
         tables = {
             "messages": "id, kind, text, key, body_hash, source, images, part, parts",
-            "nodes": "level, place, text, builder, degraded",
             "unbuilt_leaves": "message",
             "ready_merges": "last, level",
-            "view_lines": "view, first, level",
         }
-        counters = "length, chat_owed, compaction_owed, batches, built_nodes, built_leaves, degraded_nodes"
+        counters = (
+            "length, chat_owed, compaction_owed, batches, built_nodes, built_leaves, degraded_nodes,"
+            " chat_bytes, compaction_bytes, chat_lines, compaction_lines"
+        )
         found = {
             table: db.execute(
                 f"SELECT {columns} FROM {table} WHERE log = ? ORDER BY {columns}", (number,)
             ).get
             for table, columns in tables.items()
         }
+        found["nodes"] = [node[:5] for node in nodes_of(db, number)]
+        found |= {view: lines_of(db, number, view) for view in ("chat", "compaction")}
         return found, db.execute(f"SELECT {counters} FROM logs WHERE number = ?", (number,)).get
 
     return store.read(job)

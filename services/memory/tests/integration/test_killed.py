@@ -11,6 +11,7 @@ from onechat_runtime.errors import RemoteError
 from onechat_runtime.tokens import read_token
 
 from tests.fakes.killable_memory import Remote, killable
+from tests.fakes.memory_rows import lines_of, nodes_of
 from tests.fakes.memory_server import MemoryServer, new_message, remembering
 
 CHAT, COMPACTION = ViewLimits(high_bytes=2_400, low_bytes=1_200), ViewLimits(high_bytes=1_200, low_bytes=600)
@@ -53,16 +54,15 @@ async def go_through(memory: MemoryServer, start: int) -> None:
 
 async def everything(memory: MemoryServer) -> dict[str, Any]:
     """All that two stores of the same script must have in common."""
-    rows = "SELECT level, place, text, builder, degraded FROM nodes ORDER BY level, place"
-    lines = "SELECT view, first, level FROM view_lines ORDER BY view, first"
     stats = await memory.stats()
     stats.log.ClearField("create_time")
     return {
         "view": await memory.view(),
         "stats": stats,
         "messages": await memory.messages(),
-        "nodes": memory.store.read(lambda db: db.execute(rows).fetchall()),
-        "lines": memory.store.read(lambda db: db.execute(lines).fetchall()),
+        "nodes": memory.store.read(lambda db: [node[:5] for node in nodes_of(db, 1)]),
+        "chat": memory.store.read(lambda db: lines_of(db, 1, "chat")),
+        "compaction": memory.store.read(lambda db: lines_of(db, 1, "compaction")),
     }
 
 

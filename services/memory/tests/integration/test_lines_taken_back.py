@@ -7,6 +7,7 @@ from grpc import StatusCode
 from onechat.memory.v1.memory_service_pb2 import CompactionPiece
 from onechat_runtime.errors import RemoteError
 
+from tests.fakes.memory_rows import nodes_of
 from tests.fakes.memory_server import LOG
 
 LONG = "x" * 600
@@ -100,11 +101,14 @@ async def test_a_node_says_who_built_it_and_when(memory, clock):
     await memory.complete("1+1", LINE, builder="gpt-5.6")
     await memory.complete("0+2", LINE, builder="demo")
 
-    nodes = "SELECT level, place, builder, degraded, time FROM nodes ORDER BY level, place"
-    rows = memory.store.read(lambda db: db.execute(nodes).fetchall())
+    nodes = memory.store.read(lambda db: nodes_of(db, 1))
 
     at = int(clock.now().timestamp() * 1_000_000)
-    assert rows == [(0, 0, "free", 0, at), (0, 1, "gpt-5.6", 0, at), (1, 0, "demo", 0, at)]
+    assert [(level, place, *rest) for level, place, _, *rest in nodes] == [
+        (0, 0, "free", 0, at),
+        (0, 1, "gpt-5.6", 0, at),
+        (1, 0, "demo", 0, at),
+    ]
 
 
 async def test_a_piece_that_could_not_be_worked_on_is_ready_again_and_counts_nothing(memory):

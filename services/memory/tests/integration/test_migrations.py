@@ -6,9 +6,16 @@ from pathlib import Path
 import apsw
 import pytest
 from onechat_memory.__main__ import MIGRATIONS, NAME
-from onechat_memory.domain.lines import PLACEHOLDER_SIZE
-from onechat_runtime.clock import SystemClock
+from onechat_memory.adapters import contract_in
+from onechat_memory.domain.lines import PLACEHOLDER, PLACEHOLDER_SIZE
+from onechat_memory.domain.placing import hashed
+from onechat_memory.soundness import Soundness
+from onechat_runtime.clock import SystemClock, micros
 from onechat_runtime.store import Store, migrations_in
+
+from tests.fakes.memory_at_hand import at_hand
+from tests.fakes.memory_rows import nodes_of
+from tests.fakes.memory_server import new_message
 
 LOG = (
     "INSERT INTO logs (number, id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
@@ -16,6 +23,8 @@ LOG = (
 )
 NODE = "INSERT INTO nodes (log, last, level, text, builder, time, degraded) VALUES (?, ?, ?, ?, 'x', 0, 0)"
 LINE = "INSERT INTO view_lines VALUES (?, ?, ?, ?)"
+MESSAGE = "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', '[]', 1, 1)"
+BUILT = "INSERT INTO nodes (log, last, level, text, builder, time, degraded) VALUES (?, ?, ?, ?, ?, 0, 0)"
 
 
 @pytest.fixture
@@ -56,9 +65,68 @@ async def test_a_store_without_the_bytes_of_views_gets_them(opened_up_to):
     async with opened_up_to(7) as store:
         await store.write(two_trees_and_a_flat_log)
 
-    async with opened_up_to(None) as store:
+    async with opened_up_to(8) as store:
         found = store.read(
             lambda db: db.execute("SELECT id, chat_bytes, compaction_bytes FROM logs ORDER BY 1").fetchall()
         )
 
     assert found == [("flat", 0, 0), ("old", 4, 0), ("root", 204 + PLACEHOLDER_SIZE, 204)]
+
+
+def a_tree_and_a_flat_log_with_messages(db: apsw.Connection) -> None:
+    """Of the tree, 0 to 3 merged into a line; 4 and 6 are their own lines, a model wrote 5, 7 waits."""
+    texts = ["a", "b", "c", "d", "é" * 250, "f" * 600, "g", "h" * 600]
+    for number, name, shape in ((3, "root", "tree"), (6, "flat", "flat")):
+        db.execute(LOG, (number, name, shape, "live"))
+        db.execute(
+            "UPDATE logs SET length = 8, chat_high = 9000, compaction_high = 9000 WHERE number = ?", (number,)
+        )
+        for place, one in enumerate(hashed(contract_in.new_messages([*map(new_message, "01234567", texts)]))):
+            body = one.message
+            said = (body.kind, body.text, micros(body.time), body.zone, body.key, one.body_hash, body.source)
+            db.execute(MESSAGE, (number, place, *said))
+    free = [(3, place, 0, f"user: {texts[place]}", "free") for place in (0, 1, 2, 3, 4, 6)]
+    merged = [(3, 1, 1, "a and b", "free"), (3, 3, 1, "c and d", "free"), (3, 3, 2, "to d", "free")]
+    db.executemany(BUILT, [*free, *merged, (3, 5, 0, "long f", "gpt")])
+    db.executemany(LINE, [(3, "chat", 0, 2), *((3, "chat", first, 0) for first in (4, 5, 6, 7))])
+    db.executemany(LINE, [(3, "compaction", first, 1) for first in (0, 2)])
+    db.executemany(LINE, [(3, "compaction", first, 0) for first in (4, 5, 6, 7)])
+    db.execute("INSERT INTO unbuilt_leaves VALUES (3, 7)")
+    db.execute("UPDATE logs SET built_nodes = 10, built_leaves = 7 WHERE number = 3")
+    sizes = 506 + 6 + 7 + PLACEHOLDER_SIZE
+    db.execute(
+        "UPDATE logs SET chat_bytes = ?, compaction_bytes = ? WHERE number = 3", (4 + sizes, 14 + sizes)
+    )
+
+
+async def test_a_store_with_a_row_for_each_line_says_the_same_without(opened_up_to, tmp_path):
+    """What a message itself says is not said twice any more; no id, line or hash may have moved by that."""
+    async with opened_up_to(8) as store:
+        await store.write(a_tree_and_a_flat_log_with_messages)
+
+    async with at_hand(tmp_path, SystemClock()) as memory:
+        fault = await Soundness(memory.store, SystemClock()).first_fault()
+        view, (piece,) = await memory.view("root"), (await memory.lease()).pieces
+        stats, nodes = await memory.stats("root"), memory.store.read(lambda db: nodes_of(db, 3))
+        again = await memory.append(new_message("0", "a"), new_message("8", "i"), log="root")
+        flat = [(message.id, message.key) for message in await memory.messages(log="flat")]
+        left = memory.store.read(lambda db: db.execute("SELECT last, level FROM nodes").fetchall())
+        rows = memory.store.read(
+            lambda db: db.execute("SELECT view, first, level FROM view_lines").fetchall()
+        )
+
+    assert fault is None
+    assert view.text.splitlines()[1:-1] == [
+        "0+4|to d",
+        f"4+1|user: {'é' * 250}",
+        "5+1|long f",
+        "6+1|user: g",
+        f"7+1|{PLACEHOLDER}",
+    ]
+    assert (piece.first_id, piece.source, piece.view_lines_seen) == (7, f"user: {'h' * 600}", 5)
+    assert (stats.view_lines, stats.compaction_view_lines, stats.unbuilt_leaves) == (5, 6, 1)
+    assert len(nodes) == stats.built_nodes == 10
+    assert [(one.first_id, one.known) for one in again.appended] == [(0, True), (8, False)]
+    assert flat == [(place, str(place)) for place in range(8)]
+    assert left == [(1, 1), (3, 1), (3, 2), (5, 0)]
+    assert rows == [("chat", 0, 2), ("compaction", 0, 1), ("compaction", 2, 1)]

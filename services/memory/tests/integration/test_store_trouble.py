@@ -58,7 +58,7 @@ async def test_no_space_in_the_middle_of_an_append_is_refused_and_works_again_la
 
 async def test_no_space_at_any_page_of_an_append_leaves_the_views_in_memory_as_they_were(tmp_path, clock):
     """The messages may find room, and the lines that were made from them in memory not."""
-    messages = [new_message(f"m{number}", f"{number} " + "v" * 300) for number in range(12)]
+    messages = [new_message(f"m{number}", f"{number} " + "v" * 300) for number in range(24)]
     refused = 0
     async with at_hand(tmp_path / "often", clock) as memory, at_hand(tmp_path / "never", clock) as never:
         for one in (memory, never):

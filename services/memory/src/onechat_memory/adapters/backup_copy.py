@@ -8,9 +8,10 @@ from typing import Final
 
 import apsw
 
-# Every table that has rows of logs names these by number in a column of this name.
+# Every table that has rows of logs names these by number in a column of this name. Only xinfo tells of one
+# that is computed, as that of the messages is.
 _TABLES: Final = """
-SELECT tables.name FROM pragma_table_list AS tables, pragma_table_info(tables.name) AS columns
+SELECT tables.name FROM pragma_table_list AS tables, pragma_table_xinfo(tables.name) AS columns
 WHERE tables.schema = 'main' AND tables.type = 'table' AND columns.name = 'log'
 """
 

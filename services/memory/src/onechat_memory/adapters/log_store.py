@@ -1,11 +1,11 @@
-"""The tables of logs and messages (migrations 0001 and 0008), on one connection within one transaction.
+"""The tables of logs and messages (migrations 0001, 0008 and 0009), on one connection within one transaction.
 
 Rows become the nouns of domain/messages.py here, and nowhere else. Nodes, queues and views: tree_store.py.
 Who may write, and in which order: chat_log.py.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -14,6 +14,7 @@ from typing import Any, Final
 import apsw
 from onechat_runtime.clock import instant, micros
 
+from onechat_memory.adapters.row_ids import row_id
 from onechat_memory.domain.leases import Edition, LogId
 from onechat_memory.domain.messages import (
     FIRST_GENERATION,
@@ -32,10 +33,15 @@ from onechat_memory.domain.view import Limits
 _LOG: Final = (
     "SELECT number, id, label, shape, state, chat_high, chat_low, compaction_high, compaction_low,"
     " generation, create_time, length, revision, chat_owed, compaction_owed, batches, built_nodes,"
-    " built_leaves, degraded_nodes, indexed, chat_bytes, compaction_bytes FROM logs "
+    " built_leaves, degraded_nodes, indexed, chat_bytes, compaction_bytes, chat_lines, compaction_lines"
+    " FROM logs "
 )
 _MESSAGE: Final = (
     "SELECT id, kind, text, time, zone, key, source, turn, step, call, images, part, parts FROM messages "
+)
+_ADD_MESSAGE: Final = (
+    "INSERT INTO messages (row_id, kind, text, time, zone, key, body_hash, source, turn, step, call, images,"
+    " part, parts, line_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _NO_IMAGES: Final = "[]"
 
@@ -59,6 +65,8 @@ class LogRow:
     indexed: int  #: messages whose words the search index holds; search.py alone moves it
     chat_bytes: int  #: of the chat's view, all its lines
     compaction_bytes: int
+    chat_lines: int  #: of the chat's view
+    compaction_lines: int
 
     @property
     def edition(self) -> Edition:
@@ -128,8 +136,8 @@ class LogStore:
         row.revision += 1
         self._db.execute(
             "UPDATE logs SET length = ?, revision = ?, chat_owed = ?, compaction_owed = ?, batches = ?,"
-            " built_nodes = ?, built_leaves = ?, degraded_nodes = ?, chat_bytes = ?, compaction_bytes = ?"
-            " WHERE number = ?",
+            " built_nodes = ?, built_leaves = ?, degraded_nodes = ?, chat_bytes = ?, compaction_bytes = ?,"
+            " chat_lines = ?, compaction_lines = ? WHERE number = ?",
             (
                 row.length,
                 row.revision,
@@ -141,6 +149,8 @@ class LogStore:
                 row.degraded_nodes,
                 row.chat_bytes,
                 row.compaction_bytes,
+                row.chat_lines,
+                row.compaction_lines,
                 row.number,
             ),
         )
@@ -153,11 +163,11 @@ class LogStore:
         )
         return {key: Known(MessageId(first), parts, hashed) for key, first, parts, hashed in rows}
 
-    def add(self, number: int, placed: Iterable[Placed]) -> None:
-        """Write new messages, a row for each piece."""
+    def add(self, number: int, placed: Iterable[Placed], lines: Container[int], now: datetime) -> None:
+        """Write new messages, a row for each piece; those of `lines`, by id, became their own at `now`."""
+        built = micros(now)
         self._db.executemany(
-            "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [row for one in placed for row in _rows(number, one)],
+            _ADD_MESSAGE, [row for one in placed for row in _rows(number, one, lines, built)]
         )
 
     def message(self, number: int, message: int) -> Message | None:
@@ -167,14 +177,15 @@ class LogStore:
     def messages(self, number: int, start: int, end: int) -> Iterator[Message]:
         """Messages from `start` up to and without `end`, oldest first, read as they are asked for."""
         rows = self._db.execute(
-            _MESSAGE + "WHERE log = ? AND id >= ? AND id < ? ORDER BY id", (number, start, end)
+            _MESSAGE + "WHERE row_id >= ? AND row_id < ? ORDER BY row_id",
+            (row_id(number, start), row_id(number, end)),
         )
         return map(_message, rows)
 
     def kind_and_text(self, number: int, message: int) -> tuple[str, str]:
         """What a leaf's source is made from; the message must be there."""
         row = self._db.execute(
-            "SELECT kind, text FROM messages WHERE log = ? AND id = ?", (number, message)
+            "SELECT kind, text FROM messages WHERE row_id = ?", (row_id(number, message),)
         ).fetchone()
         if row is None:
             raise AssertionError(f"message {message} is counted and not there")
@@ -212,16 +223,18 @@ def _log_row(row: Any) -> LogRow:
         indexed=row[19],
         chat_bytes=row[20],
         compaction_bytes=row[21],
+        chat_lines=row[22],
+        compaction_lines=row[23],
     )
 
 
-def _rows(number: int, placed: Placed) -> Iterator[tuple[Any, ...]]:
+def _rows(number: int, placed: Placed, lines: Container[int], built: int) -> Iterator[tuple[Any, ...]]:
     body, parts = placed.hashed.message, len(placed.texts)
     time = micros(body.time)
     for part, text in enumerate(placed.texts, start=1):
+        message = placed.first + part - 1
         yield (
-            number,
-            placed.first + part - 1,
+            row_id(number, message),
             body.kind,
             text,
             time,
@@ -235,6 +248,7 @@ def _rows(number: int, placed: Placed) -> Iterator[tuple[Any, ...]]:
             json.dumps(body.images) if body.images and part == 1 else _NO_IMAGES,
             part,
             parts,
+            built if message in lines else None,
         )
 
 

@@ -9,13 +9,13 @@ from typing import Final
 
 import apsw
 
+from onechat_memory.adapters.row_ids import row_id
 from onechat_memory.domain.text import size
 from onechat_memory.domain.words import Wanted, words_in
 
 STEP_MESSAGES: Final = 16  #: that one step takes in
 STEP_BYTES: Final = 8_192  #: of text, after which it takes no more
 STEP_PAGES: Final = 32  #: of the index, that one step merges at the most
-_ID_BITS: Final = 40  # of a row's id; the log's number stands above them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class SearchStore:
         texts = self._some_texts(log, before.indexed)
         self._db.executemany(
             "INSERT INTO message_words (rowid, words) VALUES (?, ?)",
-            [(_row(log, message), _kept(log, text)) for message, text in texts],
+            [(row_id(log, message), _kept(log, text)) for message, text in texts],
         )
         indexed = texts[-1][0] + 1
         self._db.execute("UPDATE logs SET indexed = ? WHERE number = ?", (indexed, log))
@@ -68,8 +68,8 @@ class SearchStore:
     def _some_texts(self, log: int, start: int) -> list[tuple[int, str]]:
         texts, total = list[tuple[int, str]](), 0
         for message, text in self._db.execute(
-            "SELECT id, text FROM messages WHERE log = ? AND id >= ? ORDER BY id LIMIT ?",
-            (log, start, STEP_MESSAGES),
+            "SELECT id, text FROM messages WHERE row_id >= ? AND row_id < ? ORDER BY row_id LIMIT ?",
+            (row_id(log, start), row_id(log + 1, 0), STEP_MESSAGES),
         ):
             texts.append((message, text))
             total += size(text)
@@ -86,7 +86,7 @@ class SearchStore:
     def remove(self, log: int, start: int, end: int) -> None:
         """Take out the words of the messages from `start` up to and without `end`."""
         self._db.execute(
-            "DELETE FROM message_words WHERE rowid >= ? AND rowid < ?", (_row(log, start), _row(log, end))
+            "DELETE FROM message_words WHERE rowid >= ? AND rowid < ?", (row_id(log, start), row_id(log, end))
         )
 
     def find(self, log: int, wanted: Wanted, before: int, most: int) -> list[int]:
@@ -94,13 +94,9 @@ class SearchStore:
         rows = self._db.execute(
             "SELECT rowid FROM message_words WHERE message_words MATCH ? AND rowid < ?"
             " ORDER BY rowid DESC LIMIT ?",
-            (_expression(log, wanted), _row(log, before), most),
+            (_expression(log, wanted), row_id(log, before), most),
         )
-        return [row - _row(log, 0) for (row,) in rows]
-
-
-def _row(log: int, message: int) -> int:
-    return (log << _ID_BITS) + message
+        return [row - row_id(log, 0) for (row,) in rows]
 
 
 def _kept(log: int, text: str) -> str:

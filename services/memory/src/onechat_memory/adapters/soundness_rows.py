@@ -9,39 +9,45 @@ from typing import Any
 import apsw
 
 from onechat_memory.adapters.log_store import LogStore
-from onechat_memory.adapters.tree_store import Which
-from onechat_memory.domain.lines import PLACEHOLDER_SIZE
-from onechat_memory.domain.messages import Message
+from onechat_memory.adapters.row_ids import ID_BITS, row_id
+from onechat_memory.adapters.tree_store import TreeStore, Which
+from onechat_memory.domain.lines import LINE_MAX, PLACEHOLDER_SIZE
+from onechat_memory.domain.messages import Message, Shape
+from onechat_memory.domain.text import size
 
 
 def fault_at_an_end(db: apsw.Connection) -> str | None:
     """The first log that does not end where its row says, or whose view does not tile it; None for none."""
     row: tuple[Any, ...] | None = db.execute(
         "SELECT number FROM logs WHERE deleted = 0 AND length <>"
-        " (SELECT coalesce(max(id), -1) + 1 FROM messages WHERE log = logs.number) LIMIT 1"
+        " (SELECT coalesce(max(row_id) + 1 - (number << ?1), 0) FROM messages"
+        " WHERE row_id >= number << ?1 AND row_id < (number + 1) << ?1) LIMIT 1",
+        (ID_BITS,),
     ).fetchone()
     if row is not None:
         return f"log {row[0]} does not end where its row says"
     trees: list[tuple[Any, ...]] = db.execute(
-        "SELECT number, length FROM logs WHERE shape = 'tree' AND deleted = 0"
+        "SELECT number, length, chat_lines, compaction_lines FROM logs WHERE shape = 'tree' AND deleted = 0"
     ).fetchall()
-    for number, messages_kept in trees:
-        for view in Which:
-            if not _tiles(db, number, view, messages_kept):
+    for number, messages_kept, chat, compaction in trees:
+        for view, lines in ((Which.CHAT, chat), (Which.COMPACTION, compaction)):
+            if not _tiles(db, number, view, messages_kept, lines):
                 return f"log {number}: the {view.value} view does not tile it"
     return None
 
 
-def _tiles(db: apsw.Connection, number: int, view: Which, length: int) -> bool:
-    lines = db.execute(
+def _tiles(db: apsw.Connection, number: int, view: Which, length: int, lines: int) -> bool:
+    """Whether the lines that merged, with a line for each message beside them, are as many as are counted."""
+    merged = db.execute(
         "SELECT first, level FROM view_lines WHERE log = ? AND view = ? ORDER BY first", (number, view.value)
     )
-    end = 0
-    for first, level in lines:  # by numbers alone: a view can have thousands of lines
-        if first != end or first % (1 << level):
+    end, messages_seen = 0, lines
+    for first, level in merged:  # by numbers alone: a view can have thousands of lines
+        if level < 1 or first < end or first % (1 << level):
             return False
-        end += 1 << level
-    return end == length
+        end = first + (1 << level)
+        messages_seen += (1 << level) - 1
+    return end <= length == messages_seen
 
 
 def next_log(db: apsw.Connection, after: int) -> int | None:
@@ -59,8 +65,8 @@ def length(db: apsw.Connection, number: int) -> int | None:
 def messages(db: apsw.Connection, number: int, start: int, end: int) -> Iterator[tuple[Message, bytes]]:
     """Messages from `start` up to and without `end`, each with the hash of its whole body."""
     hashes = db.execute(
-        "SELECT body_hash FROM messages WHERE log = ? AND id >= ? AND id < ? ORDER BY id",
-        (number, start, end),
+        "SELECT body_hash FROM messages WHERE row_id >= ? AND row_id < ? ORDER BY row_id",
+        (row_id(number, start), row_id(number, end)),
     )
     found = LogStore(db).messages(number, start, end)
     return ((message, hashed) for message, (hashed,) in zip(found, hashes, strict=True))
@@ -69,16 +75,17 @@ def messages(db: apsw.Connection, number: int, start: int, end: int) -> Iterator
 def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | None:
     """What is wrong with the lines of the nodes that end with one of these messages; None for nothing.
 
-    A leaf has a line or waits for one, and one that is its message says what the message says. Raises
-    UnicodeDecodeError for a line that is no text. A flat log has no lines.
+    A leaf is its message, where that fits, or has a line or waits for one. Raises UnicodeDecodeError for a
+    line that is no text. A flat log has no lines.
     """
     row = db.execute(
-        "SELECT m.id FROM messages AS m JOIN logs AS l ON l.number = m.log AND l.shape = 'tree'"
-        " WHERE m.log = ?1 AND m.id >= ?2 AND m.id < ?3 AND 1 <>"
-        " (SELECT count(*) FROM nodes WHERE log = ?1 AND last = m.id AND level = 0"
-        " AND (builder <> 'free' OR text = m.kind || ': ' || m.text))"
-        " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id) LIMIT 1",
-        (number, start, end),
+        "SELECT m.id FROM logs AS l CROSS JOIN messages AS m"
+        " WHERE l.number = ?1 AND l.shape = 'tree' AND m.row_id >= ?2 AND m.row_id < ?3 AND ("
+        " m.line_time IS NOT NULL AND octet_length(m.kind) + 2 + octet_length(m.text) > ?4 OR 1 <>"
+        " (m.line_time IS NOT NULL)"
+        " + (SELECT count(*) FROM nodes WHERE log = ?1 AND last = m.id AND level = 0)"
+        " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id)) LIMIT 1",
+        (number, row_id(number, start), row_id(number, end), LINE_MAX),
     ).fetchone()
     if row is not None:
         return f"message {row[0]} has no line of its own and waits for none, or both"
@@ -91,17 +98,14 @@ def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | 
 def view_bytes_fault(db: apsw.Connection, number: int) -> str | None:
     """Which view of a log is not of the bytes that its row says; None for neither, or for a log that is gone.
 
-    O(lines of views), a look at a node for each.
+    O(lines of views), a look at a message or a node for each.
     """
-    for view in Which:
-        row = db.execute(
-            f"SELECT 1 FROM logs WHERE number = ?1 AND deleted = 0 AND {view}_bytes <>"
-            " (SELECT coalesce(sum(coalesce(octet_length(n.text), ?2)), 0) FROM view_lines AS v"
-            " LEFT JOIN nodes AS n"
-            " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
-            " WHERE v.log = ?1 AND v.view = ?3)",
-            (number, PLACEHOLDER_SIZE, view.value),
-        ).fetchone()
-        if row is not None:
+    row = LogStore(db).log_by_number(number)
+    if row is None or row.asked.shape is Shape.FLAT:
+        return None
+    tree = TreeStore(db, number)
+    for view, counted in ((Which.CHAT, row.chat_bytes), (Which.COMPACTION, row.compaction_bytes)):
+        texts = (text for _, text in tree.lines(view, row.length))
+        if counted != sum(PLACEHOLDER_SIZE if text is None else size(text) for text in texts):
             return f"the {view.value} view is not of the bytes that its row says"
     return None

@@ -12,57 +12,38 @@ from onechat_memory.domain.tree import Node
 
 
 class LinesDraft:
-    """The lines of one view that a change added or merged."""
+    """The lines of one view that a change merged."""
 
-    def __init__(self, tree: TreeStore, which: Which, length: int) -> None:
-        """`length` is the view's when the change began: no line from there on is in the table."""
+    def __init__(self, tree: TreeStore, which: Which) -> None:
         self._tree = tree
         self._which = which
-        self._written = self._length = length
-        # By first message: the level that the line has now.
-        self._new: dict[int, int] = {}
-        self._old: dict[int, int | None] = {}  # None for one that merged away
-
-    def add(self) -> None:
-        """The next message got its own line."""
-        self._new[self._length] = 0
-        self._length += 1
+        self._levels: dict[int, int | None] = {}  # by first message; None for one that merged away
 
     def merge(self, node: Node) -> None:
         """`node` took the place of its two halves."""
-        older, younger = node.first, node.first + (node.count >> 1)
-        if older >= self._written:
-            self._new[older] = node.level
-        else:
-            self._old[older] = node.level
-        if younger >= self._written:
-            del self._new[younger]
-        else:
-            self._old[younger] = None
+        self._levels[node.first] = node.level
+        if node.level > 1:  # a message's own line has no row
+            self._levels[node.first + (node.count >> 1)] = None
 
     def write(self) -> None:
         """Put them into the table."""
-        if self._new:
-            self._tree.add_lines(self._which, self._new)
-            self._new = {}
-        if self._old:
-            self._tree.write_lines(self._which, self._old)
-            self._old = {}
-        self._written = self._length
+        if self._levels:
+            self._tree.write_lines(self._which, self._levels)
+            self._levels = {}
 
 
 class TreeDraft:
     """The changes of one log's tree, queues and views that are not written yet."""
 
-    def __init__(self, tree: TreeStore, length: int) -> None:
-        """`length` is the log's when the change began."""
+    def __init__(self, tree: TreeStore) -> None:
         self._tree = tree
-        self._free_leaves: dict[int, str] = {}  # by message; apart, since nearly all that is built are these
+        #: Of new messages that are their own lines, by message; they are written with their messages.
+        self.own_lines: dict[int, str] = {}
         self._built: dict[Node, Built] = {}
         self._leaves: list[int] = []
         self._merges: list[Node] = []
-        self.chat = LinesDraft(tree, Which.CHAT, length)
-        self.compaction = LinesDraft(tree, Which.COMPACTION, length)
+        self.chat = LinesDraft(tree, Which.CHAT)
+        self.compaction = LinesDraft(tree, Which.COMPACTION)
 
     def text(self, node: Node) -> str | None:
         """The text of `node`; None while it is not built."""
@@ -80,14 +61,10 @@ class TreeDraft:
         return None if made is None else size(made)
 
     def _made(self, node: Node) -> str | None:
-        if not node.level and (text := self._free_leaves.get(node.index)) is not None:
+        if not node.level and (text := self.own_lines.get(node.index)) is not None:
             return text
         built = self._built.get(node)
         return None if built is None else built.text
-
-    def add_leaf(self, message: int, text: str) -> None:
-        """The leaf of `message` is its own line."""
-        self._free_leaves[message] = text
 
     def add(self, built: Built) -> None:
         """A node got its line."""
@@ -102,10 +79,8 @@ class TreeDraft:
         self._merges.append(node)
 
     def write(self, now: datetime) -> None:
-        """Put all of it into the tables, built at `now`."""
-        if self._free_leaves:
-            self._tree.add_free_leaves(self._free_leaves, now)
-            self._free_leaves = {}
+        """Put all of it into the tables, built at `now`; the messages are there."""
+        self.own_lines = {}
         if self._built:
             self._tree.add(self._built.values(), now)
             self._built = {}

@@ -1,4 +1,7 @@
-"""The tables of nodes, queues and views (migrations 0002 and 0007), for one log within one transaction.
+"""The tables of nodes, queues and views (migrations 0002, 0007 and 0009), for one log within one transaction.
+
+A leaf that is its own line has no row among the nodes: its message says so. A view's rows are its lines that
+merged; the messages beside them are lines of their own.
 
 No query here looks at more than a view, a queue's head or a path of the tree. The rules: domain/ready.py and
 domain/view.py. Logs and messages: log_store.py. What a change gathers before it writes: tree_draft.py.
@@ -8,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from onechat_runtime.clock import micros
 
 from onechat_memory.adapters.cost_store import CostStore
 from onechat_memory.adapters.rebuild_store import RebuildStore
+from onechat_memory.adapters.row_ids import row_id
 from onechat_memory.domain.ready import LEAVES_AHEAD
 from onechat_memory.domain.tree import Node, leaf
 from onechat_memory.domain.view import Limits, View
@@ -22,6 +26,17 @@ from onechat_memory.domain.view import Limits, View
 FREE: Final = "free"  #: builder of a node whose source fits as it is
 _ADD_NODE: Final = (
     "INSERT INTO nodes (log, last, level, text, builder, time, degraded) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_TEXT: Final = "SELECT text FROM nodes WHERE log = ? AND last = ? AND level = ?"
+_SIZE: Final = "SELECT octet_length(text) FROM nodes WHERE log = ? AND last = ? AND level = ?"
+_OWN: Final = "FROM messages WHERE row_id = ? AND line_time IS NOT NULL"
+_OWN_LINE: Final = f"SELECT kind || ': ' || text {_OWN}"
+_OWN_LINE_SIZE: Final = f"SELECT octet_length(kind) + 2 + octet_length(text) {_OWN}"
+_LEAVES: Final = (
+    "SELECT m.id, CASE WHEN m.line_time IS NULL"
+    " THEN (SELECT n.text FROM nodes AS n WHERE n.log = ? AND n.last = m.id AND n.level = 0)"
+    " ELSE m.kind || ': ' || m.text END"
+    " FROM messages AS m WHERE m.row_id >= ? AND m.row_id < ? ORDER BY m.row_id"
 )
 
 
@@ -55,19 +70,21 @@ class TreeStore:
 
     def text(self, node: Node) -> str | None:
         """The text of `node`; None while it is not built."""
-        row = self._db.execute(
-            "SELECT text FROM nodes WHERE log = ? AND last = ? AND level = ?",
-            (self._log, node.last, node.level),
-        ).fetchone()
-        return None if row is None else str(row[0])
+        found: str | None = None if node.level else self._one(_OWN_LINE, row_id(self._log, node.index))
+        if found is None:
+            found = self._one(_TEXT, self._log, node.last, node.level)
+        return found
 
     def size(self, node: Node) -> int | None:
         """The UTF-8 bytes of the text of `node`; None while it is not built."""
-        row = self._db.execute(
-            "SELECT octet_length(text) FROM nodes WHERE log = ? AND last = ? AND level = ?",
-            (self._log, node.last, node.level),
-        ).fetchone()
-        return None if row is None else int(row[0])
+        found: int | None = None if node.level else self._one(_OWN_LINE_SIZE, row_id(self._log, node.index))
+        if found is None:
+            found = self._one(_SIZE, self._log, node.last, node.level)
+        return found
+
+    def _one(self, query: str, *values: int) -> Any:
+        row = self._db.execute(query, values).fetchone()
+        return None if row is None else row[0]
 
     def add(self, built: Iterable[Built], now: datetime) -> None:
         """Write nodes' lines."""
@@ -78,13 +95,6 @@ class TreeStore:
                 (self._log, one.node.last, one.node.level, one.text, one.builder, time, one.degraded)
                 for one in built
             ],
-        )
-
-    def add_free_leaves(self, texts: Mapping[int, str], now: datetime) -> None:
-        """Write the lines of leaves that are their own, by message."""
-        time = micros(now)
-        self._db.executemany(
-            _ADD_NODE, [(self._log, message, 0, text, FREE, time, 0) for message, text in texts.items()]
         )
 
     # Queues
@@ -173,53 +183,73 @@ class TreeStore:
 
     # Views
 
-    def add_lines(self, which: Which, levels: Mapping[int, int]) -> None:
-        """Write lines that a view got at its end: the level of each by its first message."""
-        self._db.executemany(
-            "INSERT INTO view_lines VALUES (?, ?, ?, ?)",
-            [(self._log, which, first, level) for first, level in levels.items()],
-        )
-
     def write_lines(self, which: Which, levels: Mapping[int, int | None]) -> None:
-        """Write lines of a view wherever they are: levels by first messages, None for a line that is gone."""
+        """Write lines that merged: levels by first messages, None for one that merged into another."""
         gone = [(self._log, which, first) for first, level in levels.items() if level is None]
         stay = [(self._log, which, first, level) for first, level in levels.items() if level is not None]
-        self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)
+        if gone:
+            self._db.executemany("DELETE FROM view_lines WHERE log = ? AND view = ? AND first = ?", gone)
         self._db.executemany(
             "INSERT INTO view_lines VALUES (?, ?, ?, ?)"
             " ON CONFLICT (log, view, first) DO UPDATE SET level = excluded.level",
             stay,
         )
 
-    def lines(self, which: Which) -> list[tuple[Node, str | None]]:
-        """A view's nodes with their texts, oldest first; None for one that is not built."""
-        return list(self._lines(which))
+    def lines(self, which: Which, length: int) -> Iterator[tuple[Node, str | None]]:
+        """A view's nodes with their texts, oldest first; None for one that is not built.
 
-    def lines_to_unbuilt(self, which: Which) -> list[tuple[Node, str | None]]:
-        """The same up to the first that is not built, that one included; a backlog behind it is not read."""
-        seen: list[tuple[Node, str | None]] = []
-        for node, text in self._lines(which):
-            seen.append((node, text))
-            if text is None:
-                break
-        return seen
-
-    def _lines(self, which: Which) -> Iterator[tuple[Node, str | None]]:
+        `length` is the log's. They are read as they are asked for. Raises apsw.CorruptError where a message
+        is not there.
+        """
         rows = self._db.execute(
             "SELECT v.first, v.level, n.text FROM view_lines AS v LEFT JOIN nodes AS n"
             " ON n.log = v.log AND n.last = v.first + (1 << v.level) - 1 AND n.level = v.level"
             " WHERE v.log = ? AND v.view = ? ORDER BY v.first",
             (self._log, which.value),
         )
-        return ((Node(level, first >> level), text) for first, level, text in rows)
+        end = 0
+        for first, level, text in rows:
+            yield from self._leaves(end, first)
+            yield Node(level, first >> level), text
+            end = first + (1 << level)
+        yield from self._leaves(end, length)
 
-    def restore(self, which: Which, limits: Limits, *, size: int, owed: bool) -> View:
-        """A view as its rows say, ready to go on; `size` and `owed` are the log's row's. Reads no node."""
-        levels = self._db.execute(
+    def _leaves(self, start: int, end: int) -> Iterator[tuple[Node, str | None]]:
+        """The lines of the messages from `start` up to and without `end`."""
+        if start == end:
+            return
+        rows = self._db.execute(_LEAVES, (self._log, row_id(self._log, start), row_id(self._log, end)))
+        for message in range(start, end):
+            row = rows.fetchone()
+            if row is None or row[0] != message:
+                raise apsw.CorruptError(f"message {message} of a log is missing")
+            yield leaf(message), row[1]
+
+    def lines_to_unbuilt(self, which: Which, length: int) -> list[tuple[Node, str | None]]:
+        """The same up to the first that is not built, that one included; a backlog behind it is not read."""
+        seen: list[tuple[Node, str | None]] = []
+        for node, text in self.lines(which, length):
+            seen.append((node, text))
+            if text is None:
+                break
+        return seen
+
+    def restore(self, which: Which, limits: Limits, *, length: int, size: int, owed: bool) -> View:
+        """A view of `length` messages as its rows say, ready to go on; the rest is the log's row's.
+
+        Reads no node and no message.
+        """
+        levels: dict[int, int] = {}
+        end = 0
+        for first, level in self._db.execute(
             "SELECT first, level FROM view_lines WHERE log = ? AND view = ? ORDER BY first",
             (self._log, which.value),
-        )
-        return View.restore(limits, dict(levels), size=size, owed=owed)
+        ):
+            levels.update(dict.fromkeys(range(end, first), 0))
+            levels[first] = level
+            end = first + (1 << level)
+        levels.update(dict.fromkeys(range(end, length), 0))
+        return View.restore(limits, levels, size=size, owed=owed)
 
 
 def next_log_with_work(db: apsw.Connection, after: int) -> int | None:

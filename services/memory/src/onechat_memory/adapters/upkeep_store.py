@@ -9,6 +9,7 @@ from typing import Final
 import apsw
 
 from onechat_memory.adapters.log_store import LogRow
+from onechat_memory.adapters.row_ids import row_id
 from onechat_memory.adapters.search import SearchStore
 from onechat_memory.domain.leases import LogId
 from onechat_memory.domain.messages import State
@@ -76,10 +77,13 @@ class UpkeepStore:
         return self._db.changes() > 0
 
     def _remove_messages(self, number: int) -> bool:
-        row = self._db.execute("SELECT min(id) FROM messages WHERE log = ?", (number,)).fetchone()
+        start, end = row_id(number, 0), row_id(number + 1, 0)
+        row = self._db.execute(
+            "SELECT min(row_id) FROM messages WHERE row_id >= ? AND row_id < ?", (start, end)
+        ).fetchone()
         if row is None or row[0] is None:
             return False
-        end = row[0] + ROWS
-        SearchStore(self._db).remove(number, row[0], end)
-        self._db.execute("DELETE FROM messages WHERE log = ? AND id < ?", (number, end))
+        some = min(row[0] + ROWS, end)
+        SearchStore(self._db).remove(number, row[0] - start, some - start)
+        self._db.execute("DELETE FROM messages WHERE row_id >= ? AND row_id < ?", (start, some))
         return True
