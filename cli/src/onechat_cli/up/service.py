@@ -130,12 +130,16 @@ def _how(code: int) -> str:
 
 
 def own_environment(service: str, environ: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
-    """What the child `service` gets: `environ` with `told` over it, without the others' secrets."""
+    """What the child `service` gets: `environ` with `told` over it, without the others' secrets.
+
+    The agent is told which files hold them, since it keeps its tools from them.
+    """
     given = {**environ, **told, "PYTHONUNBUFFERED": "1"}
     given.pop("ONECHAT_TOKEN_FILE", None)  # the command's own; each service has one in the data folder
     for owner, names in SECRETS.items():
         if owner != service:
             for name in names:
                 given.pop(name, None)
-                given.pop(f"{name}_FILE", None)
+                if service != "agent":
+                    given.pop(f"{name}_FILE", None)
     return given

@@ -4,7 +4,7 @@ What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of t
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ import apsw
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
+from onechat_runtime.settings import read_dotenv
 from onechat_runtime.store import Store
 
 from onechat_agent import sentences
@@ -45,16 +46,23 @@ _OURS = ("OPENAI_", "TELEGRAM_", "ONECHAT_")  # whose _FILE variables name files
 
 def fence(settings: AgentSettings) -> Fence:
     """What no tool may touch: every service's data, the tokens, .env, files that hold secrets."""
-    closed = [settings.data, Path(".env"), settings.token_file, settings.callers_file]
-    closed += [
-        Path(value)
-        for name, value in os.environ.items()
-        if value and name.startswith(_OURS) and name.endswith("_FILE")
-    ]
+    dotenv = Path(".env")
+    closed = [settings.data, dotenv, settings.token_file, settings.callers_file]
+    closed += secret_files(read_dotenv(dotenv), os.environ)
     return Fence(
         closed=tuple(path.absolute() for path in closed if path is not None),
         agent_folders=(settings.agents_folder.absolute(),),
     )
+
+
+def secret_files(*told: Mapping[str, str]) -> list[Path]:
+    """The files that these variables name as holders of secrets, of this service or of another."""
+    return [
+        Path(value)
+        for variables in told
+        for name, value in variables.items()
+        if value and name.startswith(_OURS) and name.endswith("_FILE")
+    ]
 
 
 def make_workdir(settings: AgentSettings, folder: AgentFolder) -> None:
