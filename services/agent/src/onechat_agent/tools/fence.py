@@ -48,21 +48,26 @@ class Fence:
 def is_rule(target: Path, protected: Collection[Path], agents: Path | None) -> bool:
     """Whether a change of `target` would change what an agent, any of them, is told or allowed.
 
-    `protected`: the caller's own files. `agents`: the folder of all agents' folders, where a new one with an
-    agent.toml would be another agent at the next start.
+    `protected`: the caller's own files. `agents`: the folder of all agents' folders, where a new one would be
+    another agent at the next start, or without an agent.toml end that start.
     """
     if any(same_file(target, file) for file in protected):
         return True
     if agents is None:
         return False
     real = _real(target)
-    if real.name.lower() in _RULES and _identity(real.parent.parent) == _identity(agents) is not None:
+    folder = next((at for at in real.parents if _identity(at.parent) == _identity(agents) is not None), None)
+    if folder is not None and (not folder.exists() or (folder == real.parent and _is_rules_name(real))):
         return True
     try:
         files = [folder / name for folder in agents.iterdir() for name in _RULES]
     except OSError:
         return False
     return any(same_file(target, file) for file in files)
+
+
+def _is_rules_name(path: Path) -> bool:
+    return path.name.lower() in _RULES
 
 
 def same_file(one: Path, other: Path) -> bool:
