@@ -1,6 +1,6 @@
 """The clients offer the commands that the agent service has: none too few, and none that it refuses."""
 
-from onechat_agent.commands import HELP
+from onechat_agent.sentences import HELP
 from onechat_cli.domain.typed import COMMANDS, LEAVING
 from onechat_telegram.domain.commands import MENU
 

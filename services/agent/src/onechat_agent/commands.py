@@ -17,15 +17,7 @@ from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.stops import Stops
 from onechat_agent.usage_book import UsageBook
 
-HELP = """\
-/stop [NAME | all]  end what is at work: here and in subagents, in one agent, in all
-/yes N              let proposal N run
-/no N               refuse proposal N
-/proposals [N]      what awaits your yes; all of proposal N
-/usage              model calls, tokens and cost of the last seven days
-/agents             who is there and what each does now
-/help               this list"""
-_LATER = {"whatsapp": "WhatsApp cannot be linked in this version."}
+_LATER = {"whatsapp": sentences.WHATSAPP_LATER}
 _USAGE_DAYS = 7
 _PROPOSALS = 20  # shown at once
 _COMMAND = re.compile(
@@ -71,7 +63,7 @@ class Commands:
         name, argument = match[1].lower(), (match[2] or "").strip()
         match name:
             case "help":
-                return HELP
+                return sentences.HELP
             case "stop":
                 return await self._stop(line, argument, time, request_id)
             case "yes" | "no":
@@ -85,7 +77,7 @@ class Commands:
             case _ if name in _LATER:
                 return _LATER[name]
             case _:
-                return f"There is no command /{name}.\n{HELP}"
+                return f"{sentences.COMMAND_UNKNOWN.format(name=name)}\n{sentences.HELP}"
 
     async def _answer_proposal(self, word: str, argument: str, request_id: str) -> str:
         number, yes = _number(argument), word == "yes"
@@ -127,8 +119,10 @@ class Commands:
                 body=f"RunCommand\0{line}".encode(),
             )
         except AgentUnknown:
-            return f"There is no agent {argument}. /agents lists them."
-        return f"Stopped: {', '.join(stopped)}." if stopped else "Nothing is at work."
+            return sentences.AGENT_UNKNOWN.format(name=argument)
+        return (
+            sentences.STOPPED_THESE.format(names=", ".join(stopped)) if stopped else sentences.NOTHING_AT_WORK
+        )
 
 
 def _number(argument: str) -> int | None:

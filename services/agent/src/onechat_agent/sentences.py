@@ -1,7 +1,8 @@
 """Every sentence of the agent service that a person reads, in one place so that they can be translated.
 
-One line each, plain, with what to do. Values that go in are named; a message's text, a key or a phone number
-never is one of them. What a model reads: prompts/. What tools answer a model: tools/.
+One line each but for the help, plain, with what to do. Values that go in are named; a message's text, a key or
+a phone number never is one of them. What refuses a start is said where it is found, with the file's name. What
+a model reads: prompts/. What tools answer a model: tools/.
 """
 
 from typing import Final
@@ -121,6 +122,21 @@ PROPOSAL_ELSEWHERE: Final = (
 PROPOSAL_AGENT_GONE: Final = "The agent that asked is not there any more."
 PROPOSAL_STOPPED: Final = "The user has stopped it."
 PROPOSAL_INTERRUPTED: Final = "onechat ended while it ran."
+
+# Answers to commands: commands.py says when each is used.
+HELP: Final = """\
+/stop [NAME | all]  end what is at work: here and in subagents, in one agent, in all
+/yes N              let proposal N run
+/no N               refuse proposal N
+/proposals [N]      what awaits your yes; all of proposal N
+/usage              model calls, tokens and cost of the last seven days
+/agents             who is there and what each does now
+/help               this list"""
+COMMAND_UNKNOWN: Final = "There is no command /{name}."
+WHATSAPP_LATER: Final = "WhatsApp cannot be linked in this version."
+AGENT_UNKNOWN: Final = "There is no agent {name}. /agents lists them."
+STOPPED_THESE: Final = "Stopped: {names}."
+NOTHING_AT_WORK: Final = "Nothing is at work."
 
 # The start and the status: wiring.py and adapters/memory.py say when each is used.
 DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."
