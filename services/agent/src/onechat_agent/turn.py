@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from onechat_runtime import logs
 
 from onechat_agent import sentences
-from onechat_agent.calls import Call, Calls
+from onechat_agent.calls import UNKNOWN_RESULT, Call, Calls
 from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.keys import delivery_key, result_key
 from onechat_agent.domain.limits import Circles, Repeat
@@ -175,6 +175,8 @@ class TurnAtWork:
         self._tainted = turn.tainted or resumed.tainted
         self._store.unwritten.taint = self._tainted and not turn.tainted
         if starts > STARTS_MAX:
+            for call in resumed.open_calls:
+                await self._calls(turn).log_result(call, UNKNOWN_RESULT)
             raise EndedByLimit(sentences.STARTED_TOO_OFTEN)
         self._step = max(resumed.step, turn.steps_before)
         hidden, shown = self._store.deliveries(turn.id)

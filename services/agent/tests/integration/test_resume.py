@@ -8,7 +8,8 @@ from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_REPLY
 from onechat_agent.adapters import turn_rows
 from onechat_agent.prompts.rendering import REPEATED
 
-from tests.fakes.agent_house import living
+from tests.fakes.agent_house import TIMEOUT_S, living
+from tests.fakes.far_tools import send, whatsapp_send
 from tests.fakes.memory_server import MemoryServer, new_message
 from tests.fakes.scripted_model import Answer, Call, Purpose, ScriptedModel, call
 
@@ -124,6 +125,30 @@ async def test_a_turn_that_never_gets_further_is_given_up_with_one_line(
         assert len(house.seen.replies()) == 1
         assert "gave this task up" in house.seen.replies()[0]
         assert (await house.lines())[0] == "user: this breaks you"
+
+
+async def test_a_call_that_kills_the_service_each_time_has_a_result_when_its_turn_is_given_up(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """No log keeps a call that nothing is known of."""
+    sending = whatsapp_send()
+    sending.before = asyncio.Event()
+    model.call(call("whatsapp_send", **send()))
+    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+        key = await house.deliver("send it")
+        await sending.reached.wait()
+    for asked in range(2, 7):
+        async with living(tmp_path, memory, model, far_tools=[sending]):
+            async with asyncio.timeout(TIMEOUT_S):
+                while len(sending.asked) < asked:
+                    await asyncio.sleep(0.01)
+
+    async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
+        await house.ended(key)
+
+        assert "gave this task up" in house.seen.replies()[0]
+        assert (await house.lines())[2] == "echo: interrupted, not known whether it ran"
+        assert sending.done == {}
 
 
 async def test_what_joined_a_turn_is_logged_after_the_results_also_through_a_restart(
