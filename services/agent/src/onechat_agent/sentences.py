@@ -1,8 +1,8 @@
 """Every sentence of the agent service that a person reads, in one place so that they can be translated.
 
-One line each but for the help, plain, with what to do. Values that go in are named; a message's text, a key or
-a phone number never is one of them. What refuses a start is said where it is found, with the file's name. What
-a model reads: prompts/. What tools answer a model: tools/.
+One line each but for the help, plain, with what to do. Values that go in are named; a message's text, a key
+or a phone number never is one of them. What refuses a start is said where it is found, with the file's name.
+What a model reads: prompts/. What tools answer a model: tools/.
 """
 
 from typing import Final
