@@ -241,7 +241,11 @@ async def test_the_files_of_every_agent_are_grave_and_a_folder_that_would_be_an_
     tools = toolbox(Recorder("write"), agents=agents)
     tainted = replace(context, tainted=True)
     grave = ["House/instructions.md", "House/agent.toml", "New/agent.toml", "New/INSTRUCTIONS.md", "../hard"]
-    grave += ["New/notes.md", "New/deeper/notes.md"]  # a folder without agent.toml would end the next start
+    grave += [
+        "New/notes.md",
+        "New/deeper/notes.md",
+        f"{'N' * 300}/notes.md",
+    ]  # a folder without agent.toml would end the next start
 
     for path in grave:
         result = await tools.run("write", f'{{"path": "agents/{path}"}}', replace(tainted, call_key=path))

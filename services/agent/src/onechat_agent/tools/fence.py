@@ -57,7 +57,7 @@ def is_rule(target: Path, protected: Collection[Path], agents: Path | None) -> b
         return False
     real = _real(target)
     folder = next((at for at in real.parents if _identity(at.parent) == _identity(agents) is not None), None)
-    if folder is not None and (not folder.exists() or (folder == real.parent and _is_rules_name(real))):
+    if folder is not None and (_identity(folder) is None or (folder == real.parent and _is_rules_name(real))):
         return True
     try:
         files = [folder / name for folder in agents.iterdir() for name in _RULES]
