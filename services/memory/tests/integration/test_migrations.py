@@ -1,6 +1,8 @@
 """A store that an older version left, brought up to date: what the new columns are filled with."""
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -11,8 +13,10 @@ from onechat_memory.domain.lines import PLACEHOLDER, PLACEHOLDER_SIZE
 from onechat_memory.domain.placing import hashed
 from onechat_memory.soundness import Soundness
 from onechat_runtime.clock import SystemClock, micros
+from onechat_runtime.errors import StartRefused
 from onechat_runtime.store import Store, migrations_in
 
+from tests.fakes.disk import Disk
 from tests.fakes.memory_at_hand import at_hand
 from tests.fakes.memory_rows import nodes_of
 from tests.fakes.memory_server import new_message
@@ -130,3 +134,75 @@ async def test_a_store_with_a_row_for_each_line_says_the_same_without(opened_up_
     assert flat == [(place, str(place)) for place in range(8)]
     assert left == [(1, 1), (3, 1), (3, 2), (5, 0)]
     assert rows == [("chat", 0, 2), ("compaction", 0, 1), ("compaction", 2, 1)]
+
+
+async def test_a_leaf_that_is_not_its_message_keeps_its_own_line(opened_up_to, tmp_path):
+    """By whatever rule it was free once: a line that was given to a model is given again as it was."""
+    async with opened_up_to(8) as store:
+        await store.write(a_tree_and_a_flat_log_with_messages)
+        await store.write(
+            lambda db: db.execute(
+                "UPDATE nodes SET text = 'user: h' WHERE log = 3 AND last = 6 AND level = 0"
+            )
+        )
+
+    async with at_hand(tmp_path, SystemClock()) as memory:
+        fault = await Soundness(memory.store, SystemClock()).first_fault()
+        view = await memory.view("root")
+
+    assert fault is None
+    assert "6+1|user: h" in view.text.splitlines()
+
+
+def statements(sql: str) -> Iterator[str]:
+    """Each of a migration's by itself."""
+    begun = ""
+    for line in sql.splitlines():
+        begun += line.partition("--")[0] + "\n"
+        if sqlite3.complete_statement(begun):
+            yield begun
+            begun = ""
+
+
+def test_no_message_is_held_in_memory_while_they_are_written_anew():
+    """A sort keeps all that it sorts in memory: of a million messages more than a small machine has."""
+    plans = []
+    with closing(apsw.Connection(":memory:")) as db:
+        for migration in migrations_in(MIGRATIONS):
+            for one in statements(migration.sql):
+                if migration.number == 9 and one.split()[0] in ("INSERT", "UPDATE", "DELETE"):
+                    plans += [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {one}")]
+                db.execute(one).fetchall()
+
+    assert "SCAN m USING INDEX sqlite_autoindex_messages_by_row_1" in plans
+    assert [step for step in plans if "TEMP B-TREE" in step] == []
+
+
+async def test_a_disk_that_is_full_at_any_page_of_a_migration_leaves_the_store_as_it_was(
+    opened_up_to, tmp_path
+):
+    """It says so, and goes on once there is room: nothing of the new schema may stay in between."""
+    disk, path = Disk("full in a migration", waits=False), tmp_path / NAME / "store.db"
+    async with opened_up_to(8) as store:
+        await store.write(a_tree_and_a_flat_log_with_messages)
+    refused = list[str]()
+    try:
+        while True:
+            disk.room = len(refused)
+            try:
+                async with at_hand(tmp_path, SystemClock(), vfs=disk.name) as memory:
+                    left, view = disk.room, await memory.view("root")
+                    ids = [message.id for message in await memory.messages(log="root")]
+                    break
+            except StartRefused as reason:
+                refused.append(str(reason))
+            with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+                assert db.execute("SELECT count(*) FROM view_lines WHERE level = 0").get == 8
+                assert db.execute("PRAGMA integrity_check").get == "ok"
+    finally:
+        disk.unregister()
+
+    assert left == 0
+    assert len(refused) > 20
+    assert [one for one in refused if "full" not in one] == []
+    assert (len(view.text.splitlines()), ids) == (7, list(range(8)))

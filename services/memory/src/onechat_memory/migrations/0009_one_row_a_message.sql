@@ -43,7 +43,7 @@ SELECT
 FROM messages_by_row AS m LEFT JOIN nodes AS n
     ON n.log = m.log AND n.last = m.id AND n.level = 0 AND n.builder = 'free'
     AND n.text = m.kind || ': ' || m.text
-ORDER BY row_id;
+ORDER BY m.log, m.id; -- as row_id, along an index: sorting would hold every message in memory at once
 
 DROP TABLE messages_by_row;
 CREATE UNIQUE INDEX messages_by_key ON messages (log, key, part);
