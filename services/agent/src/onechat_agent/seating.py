@@ -24,6 +24,7 @@ from onechat_agent.config import EFFORTS, AgentSettings
 from onechat_agent.domain.agent import UNFINISHED, Agent, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
+from onechat_agent.instructions import instructions_text
 from onechat_agent.kin import Kin
 from onechat_agent.prompts.child import child_prompt
 from onechat_agent.prompts.root import root_prompt
@@ -110,7 +111,7 @@ class Seating:
         landlock = landlock_version()
         if not landlock:
             board.remark("landlock", sentences.NO_LANDLOCK)
-        closed = fence(settings)
+        closed = self._fence = fence(settings)
         kin = Kin(store)
         self._zoom = {role: ZoomTool(memory, role, None if role is Role.GROUP else kin) for role in Role}
         self._own_tools: tuple[Tool, ...] = (
@@ -185,12 +186,15 @@ class Seating:
         """The seat of an agent with a folder; its name is the folder's."""
         toolbox, workdir = self._toolbox(role, folder.outside), self._workdir(folder)
 
+        def instructions() -> str:
+            return instructions_text(folder, self._fence)
+
         def system() -> str:
             return words(
                 Head(
                     name=folder.path.name,
                     instructions_file=folder.instructions.absolute(),
-                    instructions=folder.instructions_text(),
+                    instructions=instructions(),
                     tools=toolbox.names,
                 )
             )
@@ -212,7 +216,7 @@ class Seating:
                 toolbox=toolbox,
                 system=system,
                 state=lambda now: state(now, workdir),
-                instructions=folder.instructions_text,
+                instructions=instructions,
                 outside=folder.outside,
             )
         )

@@ -1,5 +1,6 @@
 """The root at a start: made once, found again, renamed, and never forgotten because a folder is not there."""
 
+import os
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -85,7 +86,7 @@ async def test_a_changed_name_renames_the_folder_and_keeps_what_is_in_it(start: 
     renamed = await start.root("Ada")
 
     assert (renamed.id, renamed.path.name, start.name()) == (first.id, "Ada", "Ada")
-    assert renamed.instructions_text() == "I like tea."
+    assert renamed.instructions.read_text() == " I like tea. \n"
     assert not first.path.exists()
 
 
@@ -132,6 +133,9 @@ async def test_a_mount_that_did_not_come_up_is_refused(start: Start, name: str) 
         ('id = "another"', "belongs to another store"),
         ('id = "user"', "is root or user"),  # what comes from it would be taken for the user's
         ('id = "root"', "is root or user"),
+        ('id = "x"\nworkdir = "a\\u0000b"', "workdir holds a character that is none"),
+        ("id = " + "[" * 10_000, "its brackets never end"),
+        ("#" * 1_000_001, "more than 1,000,000 bytes"),
     ],
 )
 async def test_an_agent_toml_that_cannot_be_used_is_named(start: Start, text: str, said: str) -> None:
@@ -142,6 +146,14 @@ async def test_an_agent_toml_that_cannot_be_used_is_named(start: Start, text: st
 
     assert said in why
     assert str(first.path / "agent.toml") in why
+
+
+async def test_an_agent_toml_that_is_a_pipe_is_named_and_not_waited_for(start: Start) -> None:
+    first = await start.ready()
+    (first.path / "agent.toml").unlink()
+    os.mkfifo(first.path / "agent.toml")
+
+    assert f"{first.path / 'agent.toml'} cannot be used: it is no plain file" in await refused(start)
 
 
 async def test_a_new_agent_toml_shows_what_may_stand_in_it(start: Start) -> None:
@@ -186,13 +198,6 @@ async def test_an_effort_that_no_model_has_is_refused_by_name(
     with pytest.raises(StartRefused, match="effort is one of none, minimal"):
         async with living(tmp_path, memory, model):
             pass
-
-
-async def test_instructions_that_are_no_text_are_none(start: Start) -> None:
-    first = await start.root()
-    assert first.instructions_text() == ""
-    first.instructions.write_bytes(b"\xff\xfe")
-    assert first.instructions_text() == ""
 
 
 async def test_a_log_that_has_the_label_of_an_earlier_name_serves_on(

@@ -7,6 +7,7 @@ agent.toml holds the agent's random id, and what differs from the service's sett
 import os
 import re
 import secrets
+import stat
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,6 +25,7 @@ from onechat_agent.domain.limits import Limits
 
 SETTINGS_FILE: Final = "agent.toml"
 INSTRUCTIONS_FILE: Final = "instructions.md"
+SETTINGS_MAX: Final = 1_000_000  #: bytes of a file that can be used
 _ID: Final = re.compile(r"(?!(?:root|user)\Z)[A-Za-z0-9_-]{1,64}")  # a log's too; those mean others
 _TEXTS: Final = ("model", "effort", "workdir", "area")
 _BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was never finished
@@ -51,13 +53,6 @@ class AgentFolder:
     def protected(self) -> tuple[Path, ...]:
         """Files whose change needs the user's consent."""
         return (self.path / SETTINGS_FILE, self.instructions)
-
-    def instructions_text(self) -> str:
-        """What the user wrote, trimmed; empty without a file, or with one that is no text."""
-        try:
-            return self.instructions.read_text(encoding="utf-8").strip()
-        except (FileNotFoundError, UnicodeDecodeError, OSError):
-            return ""
 
 
 def make_root(agents: Path) -> None:
@@ -169,14 +164,30 @@ def read(path: Path) -> AgentFolder:
     """The folder at `path`. Raises StartRefused, naming the file, when agent.toml cannot be used."""
     file = path / SETTINGS_FILE
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-        return _folder(path, table)
+        return _folder(path, tomllib.loads(_settings_in(file)))
     except FileNotFoundError:
         raise StartRefused(
             f"{file} is missing. Put it back, or restore the folder from a backup; nothing was changed."
         ) from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except RecursionError:
+        raise StartRefused(
+            f"{file} cannot be used: its brackets never end. Mend it and start again."
+        ) from None
+    except OSError as error:
+        raise StartRefused(f"{file} cannot be read: {error.strerror}. Mend it and start again.") from None
+    except ValueError as error:
         raise StartRefused(f"{file} cannot be used: {error}. Mend it and start again.") from None
+
+
+def _settings_in(file: Path) -> str:
+    # Not blocking: nobody may ever write to a pipe.
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise ValueError("it is no plain file")
+        content = opened.read(SETTINGS_MAX + 1)
+    if len(content) > SETTINGS_MAX:
+        raise ValueError(f"it has more than {SETTINGS_MAX:,} bytes")
+    return content.decode()
 
 
 def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
@@ -186,6 +197,8 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
     for name in ("id", *_TEXTS):
         if not isinstance(table.get(name, ""), str):
             raise ValueError(f"{name} must be a text in quotes")
+        if "\0" in table.get(name, ""):
+            raise ValueError(f"{name} holds a character that is none")
     if not _ID.fullmatch(table.get("id", "")):
         raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _, or is root or user")
     if len(table.get("area", "")) > AREA_MAX:

@@ -163,3 +163,8 @@ COMPACTION: Final = prose(
 )
 
 INSTRUCTIONS_HEADING: Final = "# Instructions from the user"
+
+INSTRUCTIONS_UNREAD: Final = (
+    "(What the file holds is left out, since it cannot be read. {why} Tell the user so, who does not see it "
+    "otherwise.)"
+)

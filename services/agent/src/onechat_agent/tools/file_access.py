@@ -17,7 +17,7 @@ from typing import Final
 from onechat_agent.domain.binary import kind_of
 from onechat_agent.tools.fence import Fence
 
-READ_MAX: Final = 10_000_000  #: a larger file is not read
+READ_MAX: Final = 10_000_000  #: a larger file is not read by a tool
 _FILE_MODE: Final = 0o644  # of new files and folders: the user's own, made as a login shell makes them,
 _FOLDER_MODE: Final = 0o755  # whatever umask the service has for its stores
 _CHANGES: Final = tuple(threading.Lock() for _ in range(64))
@@ -52,8 +52,8 @@ def changing(real: Path) -> threading.Lock:
     return _CHANGES[hash(real) % len(_CHANGES)]
 
 
-def read_text(real: Path, fence: Fence) -> str:
-    """The text of the file at `real`, which `locate` gave."""
+def read_text(real: Path, fence: Fence, most: int = READ_MAX) -> str:
+    """The text of the file at `real`, which `locate` gave; FileRefused when it has more than `most` bytes."""
     with _saying(real):
         _want_plain_file(real.lstat(), real)
         # Not blocking: some files of /proc and /sys wait for something to happen.
@@ -62,9 +62,9 @@ def read_text(real: Path, fence: Fence) -> str:
             found = os.fstat(fd)
             _want_plain_file(found, real)
             _want_still_open(fd, real, fence)
-            if found.st_size > READ_MAX:
-                raise _too_large(real, found.st_size)
-            return _text_of(_all_of(fd, real), real)
+            if found.st_size > most:
+                raise _too_large(real, found.st_size, most)
+            return _text_of(_all_of(fd, real, most), real)
 
 
 def replace_text(real: Path, text: str, fence: Fence) -> bool:
@@ -147,15 +147,15 @@ def _want_still_open(fd: int, real: Path, fence: Fence, name: str = "") -> None:
         raise FileRefused(f"{real}: it changed while it was opened.")
 
 
-def _all_of(fd: int, real: Path) -> bytes:
+def _all_of(fd: int, real: Path, most: int) -> bytes:
     """The open file's bytes; its size may be unknown, as in /proc."""
     pieces: list[bytes] = []
     size = 0
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)
         size += len(piece)
-        if size > READ_MAX:
-            raise _too_large(real, size)
+        if size > most:
+            raise _too_large(real, size, most)
     return b"".join(pieces)
 
 
@@ -169,9 +169,9 @@ def _text_of(content: bytes, real: Path) -> str:
     raise FileRefused(f"{real}: it is not a text file in UTF-8 but {kind}, {len(content):,} bytes.")
 
 
-def _too_large(real: Path, size: int) -> FileRefused:
+def _too_large(real: Path, size: int, most: int) -> FileRefused:
     return FileRefused(
-        f"{real}: it is too large to be read whole ({size:,} bytes or more; at most {READ_MAX:,}): "
+        f"{real}: it is too large to be read whole ({size:,} bytes or more; at most {most:,}): "
         "take the part that matters with the shell."
     )
 
