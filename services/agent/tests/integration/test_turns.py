@@ -142,6 +142,7 @@ async def test_a_batch_that_wakes_nobody_is_logged_without_a_turn(
     model.say("hello")
     async with living(tmp_path, memory, model) as house:
         await house.deliver("chatter", caller="whatsapp", source="whatsapp:2@g")
+        await house.memory_holds(1)  # else the user's words go first
         await house.say("hi")
 
         assert (await house.lines())[0].startswith("work: [WhatsApp]")

@@ -60,6 +60,17 @@ def test_nothing_from_outside_joins_a_backed_turn_and_the_user_joins_any() -> No
     assert ids(joining(queued, {}, NOON, turn_backed=False)) == [1, 2]
 
 
+def test_a_report_enters_a_backed_turn_and_nothing_else_of_an_agent_does() -> None:
+    """The turn is tainted by it; an unbacked task would be taken for one that the user stands behind."""
+    report = told(1, kind=Kind.WORK, backed=False, tainted=True)
+    outcome = stored(2, source="proposal:7", kind=Kind.WORK, backed=False, tainted=True)
+    task = stored(3, source="another", backed=False)
+    strayed = stored(4, source="third", kind=Kind.WORK, backed=False, tainted=True, meant_for="House")
+    run = stored(5, source="schedule:2", kind=Kind.WORK, backed=False, tainted=True)
+
+    assert ids(joining([report, outcome, task, strayed, run], {}, NOON, turn_backed=True)) == [1, 2]
+
+
 def test_the_users_deliveries_go_first_and_alone() -> None:
     choice = choose([batch(1), stored(2), batch(3), stored(4)], {}, NOON)
 

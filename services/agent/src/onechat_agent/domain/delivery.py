@@ -19,6 +19,7 @@ TurnId = NewType("TurnId", str)  #: random, never reused
 NAME_MAX = 200  #: characters of a key, a source, a recipient, a group, an image's name
 IMAGES_MAX = 100
 TEXT_MAX_BYTES = 2_000_000  #: an event that holds it must fit into one response
+_GATEWAYS = ("whatsapp:", "telegram:", "schedule:")  #: what sources of deliveries from outside begin with
 _SOURCE = re.compile(r"(whatsapp|telegram|schedule):\S+")
 HOPS_MAX = 8  #: from here on a message between agents is logged and wakes nobody
 
@@ -83,6 +84,12 @@ class Delivery:
     turn: TurnId | None
     accept_time: datetime
     meant_for: str = ""  #: whom it was for, where that one is gone and another got it instead
+
+    @property
+    def is_report(self) -> bool:
+        """Whether an agent or a proposal reports to whoever waits for it."""
+        outside = self.source == "user" or self.source.startswith(_GATEWAYS)
+        return self.kind is Kind.WORK and not outside and not self.meant_for
 
     @property
     def size(self) -> int:

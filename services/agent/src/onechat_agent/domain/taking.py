@@ -60,12 +60,16 @@ def joining(
 ) -> list[Delivery]:
     """What of `queued` may enter a turn at work at its next step; of a group only what is whole.
 
-    Nothing that the user does not stand behind enters a backed turn.
+    Into a backed turn come the user's words and reports, which taint it, and nothing else.
     """
     held = _held(queued, groups, now)
-    return in_order(
-        queued, lambda delivery: delivery.group not in held and (delivery.backed or not turn_backed)
-    )
+
+    def may(delivery: Delivery) -> bool:
+        return delivery.group not in held and (
+            not turn_backed or delivery.backed or (delivery.is_report and delivery.tainted)
+        )
+
+    return in_order(queued, may)
 
 
 def in_order(deliveries: Sequence[Delivery], may: Callable[[Delivery], bool]) -> list[Delivery]:
