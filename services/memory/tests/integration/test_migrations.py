@@ -136,13 +136,18 @@ async def test_a_store_with_a_row_for_each_line_says_the_same_without(opened_up_
     assert rows == [("chat", 0, 2), ("compaction", 0, 1), ("compaction", 2, 1)]
 
 
-async def test_a_leaf_that_is_not_its_message_keeps_its_own_line(opened_up_to, tmp_path):
-    """By whatever rule it was free once: a line that was given to a model is given again as it was."""
+async def test_a_leaf_stays_what_it_was_by_whatever_rule_it_was_free(opened_up_to, tmp_path):
+    """A line that was given to a model is given again as it was, and is no damage: one that is not its
+    message, and one that is though it has more bytes than a line may have.
+    """
     async with opened_up_to(8) as store:
         await store.write(a_tree_and_a_flat_log_with_messages)
         await store.write(
             lambda db: db.execute(
-                "UPDATE nodes SET text = 'user: h' WHERE log = 3 AND last = 6 AND level = 0"
+                "UPDATE nodes SET text = 'user: h' WHERE log = 3 AND last = 6 AND level = 0;"
+                f" UPDATE nodes SET text = 'user: {'f' * 600}', builder = 'free' WHERE text = 'long f';"
+                " UPDATE logs SET chat_bytes = chat_bytes + 600, compaction_bytes = compaction_bytes + 600"
+                " WHERE number = 3"
             )
         )
 
@@ -151,7 +156,7 @@ async def test_a_leaf_that_is_not_its_message_keeps_its_own_line(opened_up_to, t
         view = await memory.view("root")
 
     assert fault is None
-    assert "6+1|user: h" in view.text.splitlines()
+    assert view.text.splitlines()[3:5] == [f"5+1|user: {'f' * 600}", "6+1|user: h"]
 
 
 def statements(sql: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import apsw
 from onechat_memory.adapters.log_store import LogStore
 from onechat_memory.adapters.row_ids import ID_BITS, row_id
 from onechat_memory.adapters.tree_store import TreeStore, Which
-from onechat_memory.domain.lines import LINE_MAX, PLACEHOLDER_SIZE
+from onechat_memory.domain.lines import PLACEHOLDER_SIZE
 from onechat_memory.domain.messages import Message, Shape
 from onechat_memory.domain.text import size
 
@@ -75,17 +75,16 @@ def messages(db: apsw.Connection, number: int, start: int, end: int) -> Iterator
 def line_fault(db: apsw.Connection, number: int, start: int, end: int) -> str | None:
     """What is wrong with the lines of the nodes that end with one of these messages; None for nothing.
 
-    A leaf is its message, where that fits, or has a line or waits for one. Raises UnicodeDecodeError for a
-    line that is no text. A flat log has no lines.
+    A leaf is its message, where that is marked so (whatever a line may have by now), or has a line or waits
+    for one. Raises UnicodeDecodeError for a line that is no text. A flat log has no lines.
     """
     row = db.execute(
         "SELECT m.id FROM logs AS l CROSS JOIN messages AS m"
-        " WHERE l.number = ?1 AND l.shape = 'tree' AND m.row_id >= ?2 AND m.row_id < ?3 AND ("
-        " m.line_time IS NOT NULL AND octet_length(m.kind) + 2 + octet_length(m.text) > ?4 OR 1 <>"
-        " (m.line_time IS NOT NULL)"
+        " WHERE l.number = ?1 AND l.shape = 'tree' AND m.row_id >= ?2 AND m.row_id < ?3"
+        " AND 1 <> (m.line_time IS NOT NULL)"
         " + (SELECT count(*) FROM nodes WHERE log = ?1 AND last = m.id AND level = 0)"
-        " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id)) LIMIT 1",
-        (number, row_id(number, start), row_id(number, end), LINE_MAX),
+        " + (SELECT count(*) FROM unbuilt_leaves WHERE log = ?1 AND message = m.id) LIMIT 1",
+        (number, row_id(number, start), row_id(number, end)),
     ).fetchone()
     if row is not None:
         return f"message {row[0]} has no line of its own and waits for none, or both"
