@@ -334,6 +334,31 @@ def test_how_an_answered_proposal_ended_is_printed_once_whichever_comes_first(te
     assert [line.text for line in before_it] == ["Proposal 4 is being run."]
 
 
+def test_a_refusal_is_printed_once_whichever_comes_first(teller):
+    transcript = teller.transcript
+    for number in (3, 4):
+        teller.event(proposed(number, "open"))
+        transcript.commanded(f"/no {number}")
+
+    first = transcript.answered("/no 3", "Proposal 3 was refused."), teller.event(proposed(3, "refused"))
+    second = teller.event(proposed(4, "refused")), transcript.answered("/no 4", "Proposal 4 was refused.")
+    others = teller.event(proposed(5, "refused"))
+
+    assert [line.text for line in first[0]] == ["Proposal 3 was refused."]
+    assert first[1] == []
+    assert [line.text for line in second[0]] == ["One's proposal 4 is refused."]
+    assert second[1] == []
+    assert [line.text for line in others] == ["One's proposal 5 is refused."]
+
+
+def test_help_says_also_what_the_terminal_itself_takes(teller):
+    """Nobody finds /image otherwise: the agent service, which answers, has never heard of it."""
+    lines = [line.text for line in teller.transcript.answered("/help", "/stop               end")]
+
+    assert lines[0] == "/stop               end"
+    assert [line.split()[0] for line in lines[1:]] == ["/image", "/quit"]
+
+
 def test_a_proposal_that_is_still_open_is_shown_at_an_opening_and_not_again_by_its_event(teller):
     transcript = teller.transcript
     heard = teller.event(proposed(3, "open"))

@@ -12,6 +12,7 @@ from onechat_cli.domain.happening import Proposed
 SOURCE: Final = "proposal:"  #: of the message on how one went, which its agent gets; here its event says so
 _OPEN: Final = "open"
 _UNDER_WAY: Final = "approved"
+_REFUSED: Final = "refused"
 _ANSWER: Final = re.compile(r"/(yes|no)(?:@\w+)?\s+#?([0-9]{1,18})\s*", re.IGNORECASE)
 
 
@@ -21,6 +22,7 @@ class Awaiting:
 
     _open: set[int] = field(default_factory=set)
     _given: dict[int, bool] = field(default_factory=dict)  # answered here → whether its end was printed since
+    _no_printed: set[int] = field(default_factory=set)  # whose refusal is printed, as the answer to a /no
 
     @property
     def next(self) -> int | None:
@@ -46,6 +48,9 @@ class Awaiting:
         self._open.discard(number)
         if proposed.state == _UNDER_WAY:
             return ""
+        if proposed.state == _REFUSED and number in self._no_printed:
+            self._no_printed.discard(number)
+            return ""
         if number in self._given:
             self._given[number] = True
         said = f"{agent}'s proposal {number} is {_STATES.get(proposed.state, proposed.state)}"
@@ -60,7 +65,13 @@ class Awaiting:
     def says_nothing_new(self, line: str) -> bool:
         """Whether the answer to `line` was printed already, as the end of the proposal that it names."""
         match = _ANSWER.fullmatch(line)
-        return match is not None and self._given.pop(int(match[2]), False)
+        if match is None:
+            return False
+        number = int(match[2])
+        said = self._given.pop(number, False)
+        if not said and match[1].lower() == "no":
+            self._no_printed.add(number)
+        return said
 
 
 _STATES: Final = {"unknown": "interrupted: it is not known whether it ran"}

@@ -31,6 +31,7 @@ from onechat_cli.domain.happening import (
 from onechat_cli.domain.safe_text import harmless, one_line
 from onechat_cli.domain.streamed import Streamed
 from onechat_cli.domain.tool_calls import ToolCalls
+from onechat_cli.domain.typed import HERE, is_help
 
 SUMMARY_MAX: Final = 160  # characters of a tool call's line
 LIVE_MAX: Final = 2_000  # characters of a line without end that still changes on the screen
@@ -99,7 +100,9 @@ class Transcript:
 
     def answered(self, line: str, answer: str) -> list[Line]:
         """The answer to the command `line`, which was given here."""
-        return [] if self.awaiting.says_nothing_new(line) else _lines(Kind.COMMAND, answer)
+        if self.awaiting.says_nothing_new(line):
+            return []
+        return _lines(Kind.COMMAND, f"{answer}\n{HERE}" if is_help(line) else answer)
 
     def still_open(self, agent: str, proposed: Proposed, *, again: bool) -> list[Line]:
         """A proposal that awaits an answer; `again`: also if it was heard of."""

@@ -20,6 +20,10 @@ COMMANDS: Final = {
     "/agents": "who is there, and what each does",
     "/quit": "leave; what is at work goes on",
 }
+#: What /help says here beneath the agent service's answer.
+HERE: Final = """\
+/image PATH         send a picture; words after it go with it
+/quit               leave; what is at work goes on"""
 LEAVING: Final = frozenset({"/quit", "/exit"})
 
 
@@ -31,6 +35,11 @@ class Typed:
     text: str
     time: datetime  #: aware; when it was typed, the same at every try
     images: tuple[str, ...] = ()  #: stored names of the pictures that go with it
+
+
+def is_help(line: str) -> bool:
+    """Whether `line` asks what can be said here."""
+    return line.strip().lower() == "/help"
 
 
 def is_command(text: str) -> bool:
