@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from onechat_agent import proposal_words, sentences
 from onechat_agent.agents import Agents
 from onechat_agent.domain.events import CommandGiven
+from onechat_agent.domain.text import one_line
 from onechat_agent.domain.usage import summary
 from onechat_agent.errors import AgentUnknown, NotACommand, ProposalUnknown
 from onechat_agent.events import Events
@@ -19,6 +20,7 @@ from onechat_agent.usage_book import UsageBook
 
 _LATER = {"whatsapp": sentences.WHATSAPP_LATER}
 _USAGE_DAYS = 7
+_NAME_SHOWN = 40  # characters of a name that nobody has
 _PROPOSALS = 20  # shown at once
 _COMMAND = re.compile(
     r"/([a-zA-Z_]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL
@@ -77,7 +79,9 @@ class Commands:
             case _ if name in _LATER:
                 return _LATER[name]
             case _:
-                return f"{sentences.COMMAND_UNKNOWN.format(name=name)}\n{sentences.HELP}"
+                return (
+                    f"{sentences.COMMAND_UNKNOWN.format(name=one_line(name, _NAME_SHOWN))}\n{sentences.HELP}"
+                )
 
     async def _answer_proposal(self, word: str, argument: str, request_id: str) -> str:
         number, yes = _number(argument), word == "yes"
@@ -119,7 +123,7 @@ class Commands:
                 body=f"RunCommand\0{line}".encode(),
             )
         except AgentUnknown:
-            return sentences.AGENT_UNKNOWN.format(name=argument)
+            return sentences.AGENT_UNKNOWN.format(name=one_line(argument, _NAME_SHOWN))
         return (
             sentences.STOPPED_THESE.format(names=", ".join(stopped)) if stopped else sentences.NOTHING_AT_WORK
         )

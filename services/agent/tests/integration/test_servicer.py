@@ -300,6 +300,8 @@ async def test_commands_answer_and_are_neither_logged_nor_shown_to_a_model(
     assert await command(house, "/stop") == "Nothing is at work."
     assert await command(house, "/STOP@bot all") == "Nothing is at work."
     assert await command(house, "/stop Nobody") == "There is no agent Nobody. /agents lists them."
+    assert len(await command(house, f"/stop {'x' * 100_000}")) < 100
+    assert len(await command(house, f"/{'x' * 100_000}")) < 100 + len(helped)
     assert await command(house, "/usage") == "No model calls in these days."
     assert "this version" in await command(house, "/whatsapp pair 15550001111")
     await house.say("hi")
