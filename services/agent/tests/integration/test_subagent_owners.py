@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from onechat_agent.adapters import delivery_rows
+
 from tests.fakes.agent_house import living
 from tests.fakes.agent_talk import holds, make_child, of, says, user_texts
 from tests.fakes.child_folders import agents_in
@@ -51,3 +53,25 @@ async def test_a_subagent_may_do_for_others_what_its_owner_may(
         echoes = [line for line in await house.lines("One-1") if line.startswith("echo: ")]
         assert echoes[0] == "echo: three"
         assert "needs the user's yes" in echoes[1]
+
+
+async def test_a_task_hands_on_whether_the_user_stands_behind_it_and_what_was_read_before(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Else a batch, or a file, would have its way by a subagent."""
+    async with living(tmp_path, memory, model) as house:
+        spawn = call("spawn", tasks=["count"], effort=None)
+        says(house, "", spawn, "", call("shell", command="echo read"), spawn, "")
+        await house.say("use one")
+        await house.say("read it and use one")
+        says(house, "", spawn, "")
+        await house.ended(await house.deliver("use one", **BATCH))
+
+        tasks = house.store.read(
+            lambda db: [
+                delivery_rows.newest(db, agent=house.id_of(name), state=None, key="", before=None, limit=1)[0]
+                for name in ("One-1", "One-2", "One-3")
+            ]
+        )
+        assert [(task.backed, task.tainted) for task in tasks[:2]] == [(True, False), (True, True)]
+        assert not tasks[2].backed
