@@ -366,8 +366,16 @@ def _opened(
     except apsw.BusyError:
         raise StartRefused(f"{path} is held by another program: close it, then start again.") from None
     except StoreFull:
-        raise disk_full(path) from None
+        raise _full_at_start(path, db) from None
     except (apsw.FullError, apsw.IOError) as error:
         if db is not None and isinstance(seen_from_outside(error, db), StoreFull):
-            raise disk_full(path) from None
+            raise _full_at_start(path, db) from None
         raise StartRefused(f"{path} cannot be read or written: look at the disk that holds it.") from None
+
+
+def _full_at_start(path: Path, db: apsw.Connection | None) -> StartRefused:
+    """What to say, once the log is gone that an undone migration has filled the disk with."""
+    if db is not None:
+        with suppress(apsw.Error):
+            db.close()
+    return disk_full(path)

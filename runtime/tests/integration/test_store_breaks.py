@@ -175,6 +175,26 @@ async def test_no_room_for_the_copy_before_a_migration_stops_the_start(open_stor
         assert store.schema == 1
 
 
+async def test_a_migration_that_finds_no_room_gives_back_what_it_took(open_store, cups, disk, tmp_path):
+    """Its log can be larger than the store: it would go on filling the disk, and look like a kill."""
+    async with open_store(cups) as store:
+        await store.write(_add("before"))
+    many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+    filled = f"INSERT INTO cups (tea) {many} SELECT hex(zeroblob(2000)) FROM n;"
+    saucers = Migration(number=2, name="saucers", sql=filled)
+
+    disk.room = 500
+    with pytest.raises(StartRefused, match="is full"):
+        async with open_store(cups, saucers, vfs=disk.name):
+            pass
+    disk.room = None
+
+    assert not (tmp_path / "kitchen" / "store.db-wal").exists()
+    async with open_store(cups, vfs=disk.name) as store:
+        assert not store.after_unclean_end
+        assert store.read(_teas) == ["before"]
+
+
 async def test_what_was_acknowledged_outlives_a_sigkill(open_store, program, tmp_path):
     path = tmp_path / "kitchen" / "store.db"
     said: set[int] = set()
