@@ -222,19 +222,6 @@ def test_a_failed_turn_says_why_once(teller):
     assert teller.texts(Kind.NOTICE) == ["The key is wrong."]
 
 
-def test_a_notice_names_the_child_that_it_is_about_and_is_said_once(teller):
-    """A child whose day is used up must not look like the agent that the user talks to."""
-    teller.event(Noticed(text="Today's limit is used up."), agent_id="house", agent="House")
-
-    teller.event(
-        TurnChanged(state=TurnState.FAILED, reason="Today's limit is used up."),
-        agent_id="house",
-        agent="House",
-    )
-
-    assert teller.texts(Kind.NOTICE) == ["[House] Today's limit is used up."]
-
-
 def test_a_stopped_turn_keeps_what_it_said(teller):
     teller.event(TurnChanged(state=TurnState.BEGUN))
     teller.text("half an ans")
