@@ -167,7 +167,7 @@ async def assemble(
         memory=memory,
         queue=queue,
         events=events,
-        views=Views(memory, compactor, day, patience),
+        views=Views(memory, compactor, day, patience, telling),
         pictures=PictureSource(images, PictureScaling(), patience),
         asking=Asking(model.client, events, usage, clock, rng, telling),
         usage=usage,

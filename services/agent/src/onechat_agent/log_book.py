@@ -98,4 +98,9 @@ class LogBook:
 
     async def _append(self, messages: Sequence[NewMessage]) -> None:
         if messages:
-            await self._means.patience.get("log", lambda: self._means.memory.append(self._seat.id, messages))
+            await self._means.patience.get(
+                "log",
+                lambda: self._means.memory.append(self._seat.id, messages),
+                away=lambda: self._means.telling.memory_away(self._seat),
+            )
+            self._means.telling.memory_answered()

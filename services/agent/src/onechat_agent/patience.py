@@ -17,6 +17,7 @@ from onechat_runtime.store import Store
 
 FIRST_S: Final = 1.0
 LONGEST_S: Final = 60.0
+AWAY_S: Final = 60.0  # a shorter outage is nobody's business
 FULL_PAUSE_S: Final = 5.0  # until a full disk is looked at again
 
 T = TypeVar("T")
@@ -30,9 +31,19 @@ class Patience:
         self._clock = clock
         self._rng = rng
 
-    async def get(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
-        """`call`'s answer, however long it takes; `what` names it in the log."""
+    async def get(
+        self,
+        what: str,
+        call: Callable[[], Awaitable[T]],
+        *,
+        away: Callable[[], Awaitable[None]] | None = None,
+    ) -> T:
+        """`call`'s answer, however long it takes; `what` names it in the log.
+
+        `away` is called, once, when a minute has brought none.
+        """
         pause_s = FIRST_S
+        began = self._clock.monotonic()
         while True:
             try:
                 return await call()
@@ -40,6 +51,9 @@ class Patience:
                 if not retriable(error.code):
                     raise
                 log.warning("waiting_for_service", what=what, code=error.code.name, pause_s=round(pause_s, 1))
+                if away is not None and self._clock.monotonic() - began >= AWAY_S:
+                    await away()
+                    away = None
                 await self._clock.sleep(error.retry_after_s or pause_s * self._rng.uniform(0.5, 1.0))
             pause_s = min(pause_s * 2, LONGEST_S)
 

@@ -46,6 +46,10 @@ SETTING_LACKS: Final = "write none, or some of {names}, with commas between them
 
 # Turns: telling.py, turn.py and loop.py say when each is used.
 KEPT_UNTIL_REACHABLE: Final = "{cause} Your message is kept; I go on by myself once it works again."
+MEMORY_AWAY: Final = (
+    "The memory does not answer. What you say is kept; I go on by myself once it works again. "
+    "`onechat status` shows which services are there."
+)
 DAY_USED_UP: Final = (
     "Today's limit of tokens is used up. I go on tomorrow, or once tokens_per_day in agent.toml is raised "
     "and the agent is started again."

@@ -1,6 +1,6 @@
-"""What onechat itself tells the user about the model: once per cause, until a call succeeds.
+"""What onechat itself tells the user about the model and the memory: once per cause, until a call succeeds.
 
-The status shows the latest as a trouble as long. The sentences are sentences.py's. Times are seconds.
+The status shows what is wrong as a trouble as long. The sentences are sentences.py's. Times are seconds.
 """
 
 from typing import Final
@@ -33,6 +33,7 @@ class Telling:
         self._board = board
         self._told: set[str] = set()
         self._hopeless_until_s: float | None = None
+        self._memory_told = False
 
     def first_time(self, cause: str, failure: ModelFailure) -> bool:
         """Whether `cause` has not been told since a call succeeded; from now on it has, by `failure`."""
@@ -62,6 +63,16 @@ class Telling:
         """Tells that a model is away for over a minute, and that nothing is lost by it."""
         if self.first_time(_UNREACHABLE, failure):
             await self.notice(seat, turn, sentences.KEPT_UNTIL_REACHABLE.format(cause=failure.sentence))
+
+    async def memory_away(self, seat: Seat) -> None:
+        """Tells that an agent waits for the memory for over a minute; the status knows more of it."""
+        if not self._memory_told:
+            self._memory_told = True
+            await self.notice(seat, None, sentences.MEMORY_AWAY)
+
+    def memory_answered(self) -> None:
+        """Something was put into the memory: its next outage is news again."""
+        self._memory_told = False
 
     async def notice(self, seat: Seat, turn: TurnId | None, text: str) -> None:
         """A sentence to the user, kept as an event."""

@@ -13,6 +13,7 @@ from onechat_agent.day_limit import DayLimit
 from onechat_agent.domain.chat import View
 from onechat_agent.patience import Patience
 from onechat_agent.seat import Seat
+from onechat_agent.telling import Telling
 
 WAIT_S: Final = 20.0  # one call's wait; the next follows at once
 OTHERS_WAITS: Final = 3  # calls that a subagent waits for its owner's lines
@@ -21,11 +22,14 @@ OTHERS_WAITS: Final = 3  # calls that a subagent waits for its owner's lines
 class Views:
     """Whole views for turns."""
 
-    def __init__(self, memory: MemoryClient, compactor: Compactor, day: DayLimit, patience: Patience) -> None:
+    def __init__(
+        self, memory: MemoryClient, compactor: Compactor, day: DayLimit, patience: Patience, telling: Telling
+    ) -> None:
         self._memory = memory
         self._compactor = compactor
         self._day = day
         self._patience = patience
+        self._telling = telling
 
     async def whole(self, seat: Seat) -> View:
         """The view that the agent's turns show, every line built. Raises ModelFailure when none can be built.
@@ -35,13 +39,19 @@ class Views:
         is not built says how to read it.
         """
         waits_left = None if seat.owner is None else OTHERS_WAITS
-        seat = seat.view_of
+        asked, seat = seat, seat.view_of
         self._compactor.try_now()
+
+        async def away() -> None:
+            await self._telling.memory_away(asked)
+
         failing = asyncio.ensure_future(self._compactor.lasting_failure())
         reading: asyncio.Future[View] | None = None
         try:
             while True:
-                reading = asyncio.ensure_future(self._patience.get("view", lambda: self._read(seat)))
+                reading = asyncio.ensure_future(
+                    self._patience.get("view", lambda: self._read(seat), away=away)
+                )
                 await asyncio.wait({reading, failing}, return_when=asyncio.FIRST_COMPLETED)
                 if not reading.done():
                     reading.cancel()

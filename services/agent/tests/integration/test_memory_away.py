@@ -9,6 +9,7 @@ from typing import TypeVar
 import grpc
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
+from onechat_agent import sentences
 from onechat_agent.adapters.memory import APPEND_BYTES, APPEND_MAX, Asked, Lease, MemoryClient, Piece
 from onechat_agent.domain.chat import AgentId, Kind, Message, NewMessage, View
 from onechat_runtime.errors import RemoteError
@@ -66,11 +67,15 @@ class Failing(MemoryClient):
 
 async def turning(clock: ManualClock, house: House, key: str) -> event_pb2.TurnChange:
     """Turns the clock until the turn with `key` is over."""
-    ended = asyncio.ensure_future(house.ended(key))
-    while not ended.done():
+    return await turning_until(clock, asyncio.ensure_future(house.ended(key)))
+
+
+async def turning_until(clock: ManualClock, awaited: "asyncio.Future[T]") -> T:
+    """Turns the clock until `awaited` is there."""
+    while not awaited.done():
         clock.advance(5)
-        await asyncio.wait({ended}, timeout=0.02)
-    return ended.result()
+        await asyncio.wait({awaited}, timeout=0.02)
+    return awaited.result()
 
 
 async def test_each_call_that_fails_before_or_after_it_was_made_is_made_again(
@@ -147,3 +152,36 @@ async def test_more_than_one_call_carries_is_appended_in_several(
 
     assert length == (await memory.stats()).log.length
     assert length >= count
+
+
+async def test_a_memory_that_is_away_for_a_minute_is_told_once_until_it_is_back(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """The user would otherwise see an agent at work for as long as it takes."""
+    clock = ManualClock()
+    ways: list[Failing] = []
+
+    def through(client: MemoryClient) -> MemoryClient:
+        ways.append(Failing(client))
+        return ways[-1]
+
+    told: list[int] = []
+    async with living(tmp_path, memory, model, clock=clock, through=through) as house:
+        await turning(clock, house, await house.deliver("one"))
+        for _ in range(2):
+            ways[0].gone = True
+            key = await house.deliver("hello")
+            for _ in range(10):
+                clock.advance(5)
+                await asyncio.sleep(0)
+            told.append(len(house.seen.notices()))
+            heard = asyncio.ensure_future(house.seen.until(lambda seen: len(seen.notices()) > len(told) - 1))
+            for _ in range(200):  # 1,000 seconds, or more until it is heard
+                clock.advance(5)
+                await asyncio.wait({heard}, timeout=0.01)
+            await turning_until(clock, heard)
+            ways[0].gone = False
+            assert (await turning(clock, house, key)).state == STATES.STATE_ENDED
+
+        assert told == [0, 1]
+        assert house.seen.notices() == [sentences.MEMORY_AWAY] * 2

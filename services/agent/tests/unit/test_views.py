@@ -60,7 +60,7 @@ SUBAGENT = Someone(AgentId("sub"), owner=ROOT)
 
 
 def views(memory: Unbuilt) -> Views:
-    parts: Any = (memory, Building(), NoLimit(), Patience(ManualClock(), random.Random(1)))
+    parts: Any = (memory, Building(), NoLimit(), Patience(ManualClock(), random.Random(1)), None)
     return Views(*parts)
 
 
