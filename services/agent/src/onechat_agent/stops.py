@@ -4,6 +4,7 @@ A stop ends what began before it was given and nothing else. What a subagent's s
 subagent_stops.py. How a turn ends by one: turn_ends.py.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,9 +73,15 @@ class Stops:
         """Ends what began before `before`: of one agent and its subagents, or of all; names of the stopped.
 
         On disk when it answers: no restart takes it up again. `before` None: what is there now. The same
-        `request_id` and `body` give the first answer and stop nothing. Raises AgentUnknown, KeyReused.
+        `request_id` and `body` give the first answer and stop nothing. It goes on when the caller is
+        cancelled. Raises AgentUnknown, KeyReused.
         """
         whom = None if everybody else self._agents.id_of(name)
+        return await asyncio.shield(self._stop(whom, before, request_id=request_id, body=body))
+
+    async def _stop(
+        self, whom: AgentId | None, before: datetime | None, *, request_id: str, body: bytes
+    ) -> list[str]:
         given = before or self._clock.now()
         stop = self._found(whom, before)
         repeated = True

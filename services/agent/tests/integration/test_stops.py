@@ -124,6 +124,25 @@ async def test_a_stop_is_on_disk_when_it_is_answered(
         assert len(model.requests(Purpose.TURN)) == 1
 
 
+async def test_a_stop_goes_on_when_whoever_asked_has_gone(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """It may be on disk by then, and the user is told of nothing that still works."""
+    gate = model.hold(purpose=Purpose.TURN)
+    async with living(tmp_path, memory, model) as house:
+        key = await house.deliver("do this")
+        await gate.reached()
+        held = await house.store.hold()
+        asking = asyncio.ensure_future(command(house, "/stop"))
+        await asyncio.sleep(0)
+        await command(house, "/agents")  # it came later on the same way, so the stop waits for its commit
+        asking.cancel()
+        await asyncio.wait({asking})
+        held.end()
+
+        assert (await house.ended(key)).state == STATES.STATE_STOPPED
+
+
 async def test_a_stop_that_meets_the_end_of_a_turn_makes_no_second_one(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
