@@ -20,7 +20,8 @@ from pathlib import Path
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import TurnId
 from onechat_agent.tools.fence import Fence
-from onechat_agent.tools.landlock import landlock_version, protect_process
+from onechat_agent.tools.landlock import landlock_version
+from onechat_runtime.undumpable import protect_process
 from onechat_agent.tools.shell import ShellTool
 from onechat_agent.tools.tool import CallContext
 from onechat_runtime.clock import SystemClock

@@ -27,6 +27,7 @@ from onechat_runtime.settings import ServiceSettings, load, overlaid, read_doten
 from onechat_runtime.snapshot_copy import Prune
 from onechat_runtime.store import Store
 from onechat_runtime.tokens import Callers
+from onechat_runtime.undumpable import protect_process
 
 __all__ = ["Served", "run_service", "serve"]
 
@@ -127,6 +128,7 @@ def run_service(name: str, settings_class: type[Settings], run: Callable[[Settin
     A start that cannot work prints a plain line a fault on stderr and gives 2; whatever else `run` raises is
     logged with its stack and gives 1.
     """
+    protect_process()
     os.umask(0o077)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines are not ours: they would stand among them
     data = Path()

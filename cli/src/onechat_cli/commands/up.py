@@ -11,6 +11,7 @@ from onechat_runtime.data_folder import WriterLock, claim_folder
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import ensure_tokens
+from onechat_runtime.undumpable import protect_process
 
 from onechat_cli.config import SERVICES, CliSettings
 from onechat_cli.outcome import Exit
@@ -36,6 +37,7 @@ async def up(
 
     Raises StartRefused; services that refuse to start give REFUSED, their words on stderr.
     """
+    protect_process()  # its environment may hold every service's secrets
     claim_folder(settings.data, private=False)
     lock = WriterLock(settings.data / LOCK)
     try:

@@ -18,7 +18,6 @@ from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.root_folder import open_root
 from onechat_agent.seating import make_workdir
-from onechat_agent.tools.landlock import protect_process
 from onechat_agent.usage_book import read_prices
 
 NAME = "agent"
@@ -27,7 +26,6 @@ MIGRATIONS = "onechat_agent.migrations"
 
 async def run(settings: AgentSettings) -> None:
     """Serve until told to end."""
-    protect_process()
     clock, rng, board = SystemClock(), wiring.chance(), HealthBoard()
     zone = settings.zone or machine_zone(os.environ)
     data = settings.data / NAME

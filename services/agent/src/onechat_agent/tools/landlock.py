@@ -21,7 +21,6 @@ _RESTRICT_SELF: Final = 446
 _GIVE_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
 _NO_NEW_PRIVILEGES: Final = 38  # for prctl
-_DUMPABLE: Final = 4  # for prctl
 _DROP_FROM_BOUNDS: Final = 24  # for prctl
 _SEE_OTHERS: Final = (19, 21, 38)  # CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON; linux/capability.h
 
@@ -48,14 +47,6 @@ def landlock_version() -> int:
         return max(0, int(_libc().syscall(_CREATE_RULESET, None, 0, _GIVE_VERSION)))
     except (OSError, AttributeError):  # not Linux
         return 0
-
-
-def protect_process() -> bool:
-    """Make this process undumpable: others of its user cannot read its memory or environment in /proc."""
-    try:
-        return bool(_libc().prctl(_DUMPABLE, 0, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 def restrict(closed: list[str], readable: list[str], writable: list[str], version: int) -> None:
