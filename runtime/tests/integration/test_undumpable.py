@@ -35,4 +35,4 @@ def test_every_service_is_protected_from_its_start_on(tmp_path):
         env={"ONECHAT_LOG": "?"},
     )
 
-    assert said.stdout.split() == ["0"], said.stderr
+    assert said.stdout.split()[-1] == "0", said.stderr
