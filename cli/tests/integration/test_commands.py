@@ -105,6 +105,16 @@ async def test_a_stream_that_breaks_before_the_answer_is_taken_up_again(agent, s
     assert agent.texts() == ["hi"]
 
 
+async def test_a_message_that_was_not_taken_in_time_is_not_called_kept(agent, settings):
+    """A full disk keeps nothing; the words that say so are the agent's."""
+    agent.fail("Deliver", code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="STORE_FULL", times=1_000)
+
+    with pytest.raises(CommandFailed, match=r"not taken within .* as the test asked .*onechat status"):
+        await send(settings, "hi", as_json=False, timeout_s=2)
+
+    assert agent.texts() == []
+
+
 async def test_no_reply_in_time_says_that_the_message_is_kept(agent, settings):
     with pytest.raises(CommandFailed, match="kept"):
         await send(settings, "hi", as_json=False, timeout_s=0.3)

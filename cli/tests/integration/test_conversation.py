@@ -212,6 +212,19 @@ async def test_a_message_that_is_refused_is_told_and_not_tried_again(agent, serv
     assert Kept(tmp_path).unsent() == []
 
 
+async def test_a_message_that_is_not_taken_yet_says_why_once(agent, service, tmp_path):
+    """The agent of a full disk is there and takes nothing: the chat would look as if it were at work."""
+    agent.fail("Deliver", code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="STORE_FULL", times=14)
+    async with chatting(service.address, tmp_path) as (chat, view):
+        await until_open(chat, view)
+
+        chat.say("hello")
+        await view.until(lambda: chat.unsent == 0)
+
+    assert view.texts(Kind.REMARK) == ["not taken yet: as the test asked It is kept, and tried again."]
+    assert agent.texts() == ["hello"]
+
+
 @pytest.mark.parametrize("word", ["/quit", " /exit "])
 async def test_quit_leaves(service, tmp_path, word):
     async with chatting(service.address, tmp_path) as (chat, view):

@@ -47,7 +47,8 @@ class Asking:
         self._typed = typed
         self._clock = clock
         self._place: Place | None = None
-        self._delivered = False
+        self.delivered = False  #: whether the agent has said that it has the message
+        self.held = ""  #: what the agent last said on why it does not take it yet
 
     async def answer(self) -> Answer:
         """Deliver the message, once, and wait for what answers it. RemoteError when it is refused."""
@@ -82,9 +83,9 @@ class Asking:
         raise _Lost
 
     async def _deliver(self) -> None:
-        if not self._delivered:
+        if not self.delivered:
             await self._agent.deliver(self._typed)
-            self._delivered = True
+            self.delivered = True
 
     def _answer_in(self, event: Event) -> Answer | None:
         match event.body:
@@ -106,6 +107,7 @@ class Asking:
 
     async def _broken(self, error: RemoteError) -> Answer:
         if retriable(error.code):
+            self.held = error.message if error.reason else ""
             raise _Lost from None
         if error.reason != "EVENTS_GONE":
             raise error

@@ -98,6 +98,7 @@ class Conversation:
         self._asked_due = True
         self._left: list[Line] = []  # of messages that the last chat could not send, until they are shown
         self._said_away = False
+        self._said_held = ""
         self.transcript = Transcript()
         self.name = ""  #: the root's; empty before it is known
         self.connected = False
@@ -259,6 +260,7 @@ class Conversation:
                     await self._agent.deliver(typed)
                 except RemoteError as error:
                     if retriable(error.code):
+                        self._say_held(typed, error)
                         break
                     self.transcript.awaited.discard(typed.key)
                     self._remark(f"not accepted: {error.message}")
@@ -271,6 +273,12 @@ class Conversation:
                 pause = min(pause * 2, _AGAIN_S[1])
             else:
                 await self._wake.wait()
+
+    def _say_held(self, typed: Typed, error: RemoteError) -> None:
+        """Why an agent that is there does not take a message yet, such as a full disk; once a message."""
+        if error.reason and self.connected and typed.key != self._said_held:
+            self._said_held = typed.key
+            self._remark(f"not taken yet: {error.message} It is kept, and tried again.")
 
     async def _wait(self, pause: float) -> None:
         """Until something wakes the sender, at most `pause`."""

@@ -33,10 +33,16 @@ async def send(
         await check_reachable(agent, settings)
         names = [await _stored(agent, image) for image in images]
         typed = Typed(key=new_key(), text=text, time=clock.now(), images=tuple(names))
+        asking = Asking(agent, typed, clock)
         try:
             async with asyncio.timeout(timeout_s):
-                answer = await Asking(agent, typed, clock).answer()
+                answer = await asking.answer()
         except TimeoutError:
+            if not asking.delivered:
+                raise CommandFailed(
+                    f"The message was not taken within {timeout_s:g} s, as far as is known. {asking.held} "
+                    "`onechat status` shows what is wrong; then send it again."
+                ) from None
             raise CommandFailed(
                 f"No reply within {timeout_s:g} s. The message is kept, and `onechat chat` shows the reply."
             ) from None
