@@ -221,7 +221,9 @@ async def test_a_message_that_is_not_taken_yet_says_why_once(agent, service, tmp
         chat.say("hello")
         await view.until(lambda: chat.unsent == 0)
 
-    assert view.texts(Kind.REMARK) == ["not taken yet: as the test asked It is kept, and tried again."]
+    assert view.texts(Kind.REMARK) == [
+        "not taken yet: as the test asked What you typed is kept and sent by itself."
+    ]
     assert agent.texts() == ["hello"]
 
 

@@ -278,7 +278,7 @@ class Conversation:
         """Why an agent that is there does not take a message yet, such as a full disk; once a message."""
         if error.reason and self.connected and typed.key != self._said_held:
             self._said_held = typed.key
-            self._remark(f"not taken yet: {error.message} It is kept, and tried again.")
+            self._remark(f"not taken yet: {error.message} What you typed is kept and sent by itself.")
 
     async def _wait(self, pause: float) -> None:
         """Until something wakes the sender, at most `pause`."""
