@@ -25,6 +25,7 @@ from onechat_agent.departures import Departures
 from onechat_agent.domain.agent import AREA_MAX, CHILDREN_MAX, Agent, AgentState, Role, name_fault
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.children import ChildRefused, Contradiction, Folder, NewChild, Opening, opening
+from onechat_agent.domain.text import plain_line
 from onechat_agent.lives import Made
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating, make_workdir
@@ -126,7 +127,7 @@ class Children:
         The same `request_id` gives the same child. One that is not ready after a while gets ready by itself.
         Raises ChildRefused, StoreFull, KeyReused.
         """
-        area = " ".join(area.split())
+        area = plain_line(area)
         if (why := self._fault(name, area)) is not None:
             raise ChildRefused(why)
         body = f"agent_create\0{name}\0{area}".encode()

@@ -114,10 +114,11 @@ class Commands:
         return "\n\n".join(shown) or sentences.PROPOSALS_NONE
 
     async def _stop(self, line: str, argument: str, time: datetime | None, request_id: str) -> str:
+        name = argument.removeprefix("[").removesuffix("]")  # as messages show it
         try:
             stopped = await self._stops.stop(
-                argument,
-                everybody=argument.lower() == "all",
+                name,
+                everybody=name.lower() == "all",
                 before=time,
                 request_id=request_id,
                 body=f"RunCommand\0{line}".encode(),

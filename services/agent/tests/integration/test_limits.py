@@ -125,7 +125,7 @@ async def test_stop_ends_a_long_tool_and_its_turn_within_a_moment(
     async with living(tmp_path, memory, model) as house:
         key = await house.deliver("wait long")
         await _until_file(house.seat.workdir / "mark")
-        answer = await _command(house, "/stop")
+        answer = await _command(house, "/stop [One]")  # as messages show names
         end = await house.ended(key)
 
         assert answer == "Stopped: One."

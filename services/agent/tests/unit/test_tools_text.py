@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from onechat_agent.domain.binary import is_binary, kind_of
-from onechat_agent.domain.text import OUTPUT_MAX, clean, clip, one_line
+from onechat_agent.domain.text import OUTPUT_MAX, clean, clip, one_line, plain_line
 from onechat_agent.tools.output import KeptOutput
 
 
@@ -84,3 +84,11 @@ def test_a_stray_byte_leaves_a_text_a_text():
     assert not is_binary(b"./one/file\0./another/file\0")
     assert not is_binary(b"")
     assert kind_of(b"%PDF-1.7") == "a PDF document"
+
+
+def test_a_plain_line_has_no_sign_that_controls_what_shows_it():
+    assert (
+        plain_line("the \x1b[2Jboiler\n\u202ednuorg\u202c and\0 \u200fheat")
+        == "the [2Jboiler dnuorg and heat"
+    )
+    assert plain_line("👩\u200d🔧 می\u200cخواهم") == "👩\u200d🔧 می\u200cخواهم"

@@ -4,10 +4,12 @@ Lengths are characters (code points) unless a name says bytes. How text that is 
 messages is the memory service's affair.
 """
 
+import re
 from typing import Final
 
 OUTPUT_MAX: Final = 30_000  #: what a tool's output may hold, the line on what was left out among it
 REPLACEMENT: Final = "\ufffd"
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]")
 _ROOM_FOR_NOTE: Final = 100  # longer than any note below
 
 
@@ -40,6 +42,11 @@ def clip_ends(head: str, tail: str, total_bytes: int, limit: int = OUTPUT_MAX) -
 def around(head: str, tail: str, note: str) -> str:
     """`head`, then `note` on a line of its own, then `tail`."""
     return f"{head.removesuffix(chr(10))}\n{note}\n{tail.removeprefix(chr(10))}"
+
+
+def plain_line(text: str) -> str:
+    """`text` in a line without signs that control a terminal or turn the direction of what stands beside."""
+    return " ".join(_CONTROLS.sub(" ", clean(text)).split())
 
 
 def one_line(text: str, limit: int = 200) -> str:
