@@ -76,6 +76,7 @@ OTHERS: Final = {  #: public functions that lead to a commit and that no househo
     "departures.remove": "needs somebody who removes a folder",
     "day_limit.tell": "needs a day's tokens",
     "day_limit.told": "needs a day's tokens",
+    "telling.memory_away": "needs a memory that is away",
     "telling.notice": "needs a fault",
     "telling.unreachable": "needs a model that is away",
 }

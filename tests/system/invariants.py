@@ -11,6 +11,7 @@ from itertools import pairwise
 from onechat.agent.v1 import delivery_pb2, event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_ECHO, MESSAGE_KIND_TOOL
 from onechat.memory.v1 import message_pb2
+from onechat_agent.prompts.remarks import MAY_BE_EMPTY
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.wording import REPEAT_MARK
@@ -74,9 +75,9 @@ def _logged(message: Message) -> str:
 
 
 def _is_marked(message: Message, text: str) -> bool:
-    """Whether `text` is an outside message with a mark on every line after its heading."""
+    """Whether `text` is an outside message, marked on every line after its heading; a remark may follow."""
     marked = [f"| {line}" for line in message.text.splitlines()]
-    return message.sender == WHATSAPP and text.splitlines()[1:] == marked
+    return message.sender == WHATSAPP and text.splitlines()[1:] in (marked, [*marked, MAY_BE_EMPTY])
 
 
 def of_calls(log: Sequence[Whole]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from tests.fakes.agent_house import living, settings_in
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel
 
-ROOT = AgentId("root")
+ROOT = AgentId("0123abcd")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_a_log_of_another_kind_is_refused(
     """A turn could neither read its view nor remember anything, and would try for ever."""
     await memory.create(ROOT, label="One", **fields)
 
-    with pytest.raises(StartRefused, match=r"log root is not the memory of One.*Restore.*\.$"):
+    with pytest.raises(StartRefused, match=r"log 0123abcd is not the memory of One.*Restore.*\.$"):
         await client.create_log(ROOT, "One")
 
 
@@ -104,6 +104,6 @@ async def test_a_refused_log_ends_the_service(
         ways.append(Asked(client))
         return ways[-1]
 
-    with pytest.raises(StartRefused, match="log root is not the memory of One"):
+    with pytest.raises(StartRefused, match="log 0123abcd is not the memory of One"):
         async with living(tmp_path, memory, model, through=through):
             await ways[0].answered.wait()

@@ -93,7 +93,8 @@ async def test_an_id_that_no_update_has_is_an_outage_and_ends_no_service(bench: 
 async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> None:
     await running.api.until(lambda: bool(running.api.allowed_updates))
 
-    assert [command["command"] for command in running.api.commands] == ["stop", "usage", "agents", "help"]
+    menu = [command["command"] for command in running.api.commands]
+    assert menu == ["stop", "proposals", "yes", "no", "usage", "agents", "help"]
     assert running.api.allowed_updates == ["message", "edited_message"]
     assert running.api.calls["deleteWebhook"] == 1
 
