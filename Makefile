@@ -17,10 +17,10 @@ run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
 test: setup ## set everything up and pass the tests, in under five minutes
-	@$(BIN)/pytest -n 2 --dist worksteal -m "not soak and not deploy" -q
+	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
-	@$(BIN)/pytest -m soak -q --timeout 1500
+	@$(BIN)/pytest -n 2 --dist worksteal -m soak -q --timeout 1500
 
 test-deploy: setup ## build and start the real compose.yaml on a container engine
 	@$(BIN)/pytest -m deploy -q --timeout 1500

@@ -92,6 +92,7 @@ async def test_ten_kills_in_forty_messages_lose_nothing_and_repeat_nothing(
     assert complaints == []
 
 
+@pytest.mark.soak
 async def test_telegrams_updates_are_taken_once_whoever_is_killed(forks: Forks, tmp_path: Path) -> None:
     said = script(random.Random(SEED + 1), 12, senders=(TELEGRAM,))
 

@@ -38,11 +38,8 @@ ACTS = (  #: what a disk without room refuses
 # Those that every run of the tests passes; each takes some seconds, and the long runs pass all of them.
 QUICK = (
     "joined_appends.append",
-    "chat_logs.fitted_view",
     "chat_logs.complete",
-    "chat_logs.fail",
     "upkeep.swap",
-    "indexing.step",
     "images.put",
 )
 SIDES: tuple[Literal["before", "after"], ...] = ("before", "after")
