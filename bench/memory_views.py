@@ -173,7 +173,9 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
     row = logs.log(_LOG)
     assert row is not None
     tree = TreeStore(db, row.number)
-    view = tree.restore(Which.CHAT, case.limits, size=row.chat_bytes, owed=row.chat_owed)
+    view = tree.restore(
+        Which.CHAT, case.limits, length=row.length, size=row.chat_bytes, owed=row.chat_owed
+    )
     levels = {node.first: node.level for node in view}
     for length in lengths:
         new = (*case.built_at(length), leaf(length - 1))
@@ -181,7 +183,8 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
         _grow(case, view, length)
         _note(case, view, turns)
     now = {node.first: node.level for node in view}
-    tree.write_lines(Which.CHAT, {first: now.get(first) for first in {**levels, **now}})
+    # Lines of single messages have no row.
+    tree.write_lines(Which.CHAT, {first: now.get(first) or None for first in {**levels, **now}})
     row.length, row.chat_owed, row.chat_bytes = view.length, view.owed, view.size
     logs.save(row)
 

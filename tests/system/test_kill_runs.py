@@ -82,6 +82,7 @@ def secrets_told(services: FiveServices) -> list[str]:
     ]
 
 
+@pytest.mark.soak
 async def test_ten_kills_in_forty_messages_lose_nothing_and_repeat_nothing(
     forks: Forks, tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ async def test_a_thousand_hostile_streams_end_in_an_answer_or_in_a_failure_with_
 
 async def test_turns_over_hostile_streams_end_and_lose_nothing(tmp_path: Path) -> None:
     """A short taste of the long run below."""
-    await _converse(tmp_path, seed=2, streams=150)
+    await _converse(tmp_path, seed=2, streams=50)
 
 
 @pytest.mark.soak
