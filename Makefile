@@ -17,7 +17,7 @@ run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
 test: setup ## set everything up and pass the tests, in under five minutes
-	@$(BIN)/pytest -n 4 --dist worksteal -m "not soak and not deploy" -q
+	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
 	@$(BIN)/pytest -n 2 --dist worksteal -m soak -q --timeout 1500
