@@ -25,7 +25,7 @@ from bench.figures import Figure, figure, milliseconds
 from bench.made_log import LOG
 from bench.model_server import NotedModel, noted_model
 from bench.processes import TIMEOUT_S, ServiceProcess, started
-from bench.root_agent import told_with_root
+from bench.root_agent import lift_the_days_limit, told_with_root
 from bench.scale import Scale
 
 TITLE: Final = "A hundred deliveries a second for five agents"
@@ -64,7 +64,7 @@ async def measure(scale: Scale) -> list[Figure]:
         async with noted_model() as model, started("memory", data) as memory:
             told = told_with_root(data, memory, model.url)
             ids = [LOG, *(_make_child(data, name) for name in CHILDREN)]
-            _lift_the_days_limit(data)
+            lift_the_days_limit(data)
             async with started("agent", data, told) as agent:
                 return await _flooded(agent, memory, model, ids, scale.flood_s)
 
@@ -74,13 +74,6 @@ def _make_child(data: Path, name: str) -> str:
     agent = AgentId(f"benchmark-{name.lower()}")
     agent_folder.make(data / "agents", name, agent, area=f"what concerns {name}")
     return agent
-
-
-def _lift_the_days_limit(data: Path) -> None:
-    """So many turns in a minute take a day's tokens; what waited then would wait for tomorrow."""
-    for settings in data.glob("agents/*/agent.toml"):
-        with settings.open("a", encoding="utf-8") as file:
-            file.write(f"\n[limits]\ntokens_per_day = {10**12}\n")
 
 
 async def _flooded(

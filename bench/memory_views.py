@@ -173,9 +173,7 @@ def _go_on(db: apsw.Connection, case: _Case, lengths: range, turns: Mapping[int,
     row = logs.log(_LOG)
     assert row is not None
     tree = TreeStore(db, row.number)
-    view = tree.restore(
-        Which.CHAT, case.limits, length=row.length, size=row.chat_bytes, owed=row.chat_owed
-    )
+    view = tree.restore(Which.CHAT, case.limits, length=row.length, size=row.chat_bytes, owed=row.chat_owed)
     levels = {node.first: node.level for node in view}
     for length in lengths:
         new = (*case.built_at(length), leaf(length - 1))

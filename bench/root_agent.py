@@ -16,6 +16,7 @@ def told_with_root(data: Path, memory: ServiceProcess, url: str) -> dict[str, st
     """
     agent_folder.make_root(data / "agents")
     agent_folder.make(data / "agents", LABEL, AgentId(LOG))
+    lift_the_days_limit(data)
     return {
         "ONECHAT_AGENTS": str(data / "agents"),
         "ONECHAT_MEMORY_ADDRESS": memory.address,
@@ -24,3 +25,11 @@ def told_with_root(data: Path, memory: ServiceProcess, url: str) -> dict[str, st
         "ONECHAT_WORKDIR": str(data.with_name("workspace")),
         "OPENAI_BASE_URL": url,
     }
+
+
+def lift_the_days_limit(data: Path) -> None:
+    """So many turns in a minute take a day's tokens; what waited then would wait for tomorrow."""
+    for settings in data.glob("agents/*/agent.toml"):
+        text = settings.read_text(encoding="utf-8")
+        if "\n[limits]\n" not in text:
+            settings.write_text(f"{text}\n[limits]\ntokens_per_day = {10**12}\n", encoding="utf-8")
