@@ -110,6 +110,14 @@ def test_the_items_of_an_answer_keep_their_order_whatever_order_they_finish_in()
     assert answer.usage == COUNTED
 
 
+@pytest.mark.parametrize("phase", ["completed", "", 1, ["commentary"], None])
+def test_a_phase_that_no_server_takes_back_is_left_out(phase):
+    """Sent back, it would fail every later call of its turn."""
+    answer = read(done(message("hi", phase=phase)), ended()).answer()
+
+    assert answer.items == (ReplyItem(text="hi"),)
+
+
 def test_items_that_all_claim_the_first_place_are_all_kept():
     """Some servers number every item 0."""
     answer = read(

@@ -40,6 +40,9 @@ _NO_START: Final = frozenset(
 
 AnswerItem = ReplyItem | CallItem | ReasoningItem
 
+#: Of a message; a server refuses any other, so one that a broken stream has made up is not sent back.
+PHASES: Final = ("commentary", "final_answer")
+
 
 class AnswerReader:
     """One answer as it comes. `body` is the request, which failures may name parts of."""
@@ -153,7 +156,7 @@ def _item(raw: Mapping[str, Any], at: int) -> AnswerItem | None:
         case "message":
             texts = [str(part.get("text") or "") for part in _parts(raw) if part.get("type") == "output_text"]
             phase = raw.get("phase")
-            return ReplyItem(text=clean("".join(texts)), phase=phase if isinstance(phase, str) else None)
+            return ReplyItem(text=clean("".join(texts)), phase=phase if phase in PHASES else None)
         case "function_call":
             return CallItem(
                 call_id=str(raw.get("call_id") or raw.get("id") or f"call_{at}"),
