@@ -3,7 +3,6 @@
 Times are seconds of the monotonic clock, which all processes of a machine share.
 """
 
-import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +10,9 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from onechat_demo.model import DemoModel, Purpose, purpose_of
+from onechat_demo.model import DemoModel, Purpose
 from onechat_demo.rules import Rules
-from onechat_demo.server import ResponsesServer, serving
+from onechat_demo.server import PURPOSE, ResponsesServer, serving
 
 
 @dataclass(slots=True)
@@ -32,11 +31,11 @@ async def noted_model() -> AsyncIterator[NotedModel]:
 
     @web.middleware
     async def noting(request: web.Request, handler: Handler) -> web.StreamResponse:
-        raw = await request.read()
+        await request.read()
         read_s = time.monotonic()
         model.asked += 1
         response = await handler(request)
-        if purpose_of(json.loads(raw)) is Purpose.TURN:
+        if request.get(PURPOSE) is Purpose.TURN:
             model.answered_s.append((read_s, time.monotonic()))
         return response
 

@@ -24,6 +24,7 @@ from onechat_demo.usage import PrefixCache, usage_of
 BODY_BYTES_MAX = 64 * 1024 * 1024
 SHUTDOWN_S = 0.2  # an answer takes no time, so what is still open by then waits on purpose
 MODEL_NAME = "demo"
+PURPOSE = web.RequestKey("purpose", Purpose)  # what a request was for, once it was read; for middlewares
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class ResponsesServer:
     async def _respond(self, request: web.Request, raw: bytes, record: Record) -> web.StreamResponse:
         record.body = body = read_body(raw)
         self._rules.check(body)
-        purpose = purpose_of(body)
+        request[PURPOSE] = purpose = purpose_of(body)
         await self._read(record, purpose)
         script = await self._cue(body, purpose)
         if script.http is not None:

@@ -6,7 +6,7 @@ from the start with an earlier request of the same cache key. Nothing here is a 
 
 import hashlib
 import json
-from collections import deque
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from onechat_demo.answers import Answer
@@ -28,31 +28,43 @@ class Usage:
 
 
 class PrefixCache:
-    """The requests that later ones can share a start with."""
+    """The requests that later ones can share a start with.
+
+    They lie sorted: whatever shares most with a request stands right before or after its place among them.
+    """
 
     def __init__(self, kept_bytes_max: int = KEPT_BYTES_MAX) -> None:
         self._kept_bytes_max = kept_bytes_max
-        self._kept: deque[tuple[str | None, bytes]] = deque()
+        self._kept: dict[str | None, list[bytes]] = {}
+        self._ages: dict[tuple[str | None, bytes], None] = {}  # the oldest first
         self._kept_bytes = 0
 
     def cached_bytes(self, key: str | None, request: bytes) -> int:
         """How many bytes of `request` an earlier one of `key` (None: any) began with; then keeps it too."""
-        shared, covered = 0, []
-        for entry in self._kept:
-            if key is not None and entry[0] != key:
-                continue
-            common = common_prefix(entry[1], request)
-            shared = max(shared, common)
-            if common == len(entry[1]) and entry[0] == key:
-                covered.append(entry)  # the new one holds all of it
-        for entry in covered:
-            self._kept.remove(entry)
-            self._kept_bytes -= len(entry[1])
-        self._kept.append((key, request))
-        self._kept_bytes += len(request)
-        while self._kept_bytes > self._kept_bytes_max and len(self._kept) > 1:
-            self._kept_bytes -= len(self._kept.popleft()[1])
+        keys = list(self._kept) if key is None else [key]
+        shared = max((_most_shared(self._kept.get(one, []), request) for one in keys), default=0)
+        mine = self._kept.setdefault(key, [])
+        place = bisect_left(mine, request)
+        while place and request.startswith(mine[place - 1]):
+            place -= 1
+            self._forget(key, mine[place])  # the new one holds all of it
+        if place == len(mine) or mine[place] != request:
+            mine.insert(place, request)
+            self._ages[key, request] = None
+            self._kept_bytes += len(request)
+        while self._kept_bytes > self._kept_bytes_max and len(self._ages) > 1:
+            self._forget(*next(iter(self._ages)))
         return shared
+
+    def _forget(self, key: str | None, request: bytes) -> None:
+        del self._ages[key, request]
+        del self._kept[key][bisect_left(self._kept[key], request)]
+        self._kept_bytes -= len(request)
+
+
+def _most_shared(kept: list[bytes], request: bytes) -> int:
+    place = bisect_left(kept, request)
+    return max((common_prefix(one, request) for one in kept[max(place - 1, 0) : place + 1]), default=0)
 
 
 def serialized(body: JsonObject) -> bytes:

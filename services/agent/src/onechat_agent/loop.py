@@ -21,6 +21,8 @@ from onechat_agent.turn import TurnAtWork
 
 LOOK_AGAIN_S = 600.0  # at the day's limit: a clock that was set is noticed within this time
 AGAIN_S = 10.0  # after a fault that no turn could be blamed for
+# After a turn during which several came: they come fast, and what comes in this time shares the next turn.
+GATHER_S = 1.0
 
 log = logs.get("onechat.agent")
 
@@ -80,13 +82,18 @@ class AgentLoop:
         if self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id)) is not None:
             await self._run_turn(TurnAtWork(self._means, self._seat))
         book = LogBook(self._means, self._seat)
+        is_first = True
         while True:
             choice = self._means.queue.choose(self._seat.id)
+            if len(choice.turn) > 1 and not is_first:
+                await self._means.clock.sleep(GATHER_S)
+                choice = self._means.queue.choose(self._seat.id)
             if choice.turn and self._is_in_vain(choice.turn):
                 await self._log_without_turn(book, choice.turn)
             elif choice.turn:
                 if await self._within_day():
                     await self._run_turn(TurnAtWork(self._means, self._seat, choice.turn))
+                    is_first = False
             elif choice.without_turn:
                 await self._log_without_turn(book, choice.without_turn)
             else:
