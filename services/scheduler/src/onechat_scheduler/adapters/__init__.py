@@ -1,0 +1,1 @@
+"""The store's rows, the agent service, the machine's timer."""

@@ -1,0 +1,1 @@
+"""What schedules are and when they run; pure."""

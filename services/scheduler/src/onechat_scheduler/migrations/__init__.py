@@ -1,0 +1,1 @@
+"""The scheduler's store, step by step."""
