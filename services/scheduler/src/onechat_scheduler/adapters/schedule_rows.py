@@ -122,6 +122,11 @@ def soonest(db: apsw.Connection) -> datetime | None:
     return _optional(db.execute(f"{sql} ORDER BY next_time, schedule_id LIMIT 1").get)
 
 
+def dealt_with(db: apsw.Connection) -> datetime | None:
+    """The latest instant that any schedule was set at or has dealt with; a walk over all of them."""
+    return _optional(db.execute("SELECT max(last_time) FROM schedules").get)
+
+
 def record(db: apsw.Connection, run: Run, last_time: datetime, next_time: datetime | None) -> None:
     """Keep `run` until it is settled. Its schedule, which must not wait, has dealt with all to `last_time`.
 
