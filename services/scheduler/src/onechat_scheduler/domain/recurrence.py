@@ -1,0 +1,118 @@
+"""When a cron expression runs in a zone. Pure: the instant to start from is an argument.
+
+Runs are found by the wall clock, day by day, and each wall time is then read in the zone. A fixed time that a
+clock change skips runs at the first minute after the gap, one that comes twice at its first. An expression
+whose minute or hour begins with `*` follows the clock as it is, through both: it runs whenever the clock shows
+such a time. Instants are aware and UTC. Source: Debian's cron.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from onechat_scheduler.domain.cron import Cron
+from onechat_scheduler.domain.local_time import after_gap, readings
+
+COUNT_MAX: Final = 1_000  #: missed runs are counted up to here
+_LAST_DAY: Final = date(MAXYEAR, 12, 30)  # the day after it has no room for the offsets of zones
+_MINUTE: Final = timedelta(minutes=1)
+_NONE: Final = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """Runs that came due between two instants."""
+
+    count: int  #: at most COUNT_MAX
+    is_more: bool  #: there were more than `count`
+    first: datetime
+    latest: datetime  #: of all, counted or not
+
+
+def next_run(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """The first run after `after`; None when there is none before the calendar ends, with the year 9999."""
+    shows = after.astimezone(zone)
+    wall = shows.replace(tzinfo=None, fold=0)
+    run = _first_after(cron, zone, wall, after)
+    if cron.follows_clock and (back := _goes_back(shows)) > _NONE:
+        again = _first_after(cron, zone, wall - back, after)  # the clock will show these times once more
+        return min(run, again) if run and again else run or again
+    return run
+
+
+def next_runs(cron: Cron, zone: ZoneInfo, after: datetime, count: int) -> list[datetime]:
+    """The first `count` runs after `after`, rising; fewer when the calendar ends."""
+    runs: list[datetime] = []
+    while len(runs) < count and (run := next_run(cron, zone, runs[-1] if runs else after)):
+        runs.append(run)
+    return runs
+
+
+def missed(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) -> Missed | None:
+    """The runs after `after`, up to and at `until`; None when there is none."""
+    first = latest = next_run(cron, zone, after)
+    if first is None or latest is None or first > until:
+        return None
+    count = 1
+    while (run := next_run(cron, zone, latest)) and run <= until:
+        latest = run
+        if count == COUNT_MAX:
+            return Missed(count=count, is_more=True, first=first, latest=_latest(cron, zone, run, until))
+        count += 1
+    return Missed(count=count, is_more=False, first=first, latest=latest)
+
+
+def _latest(cron: Cron, zone: ZoneInfo, known: datetime, until: datetime) -> datetime:
+    """The last run up to and at `until`, by halves from `known`, an earlier one."""
+    none_after = until
+    while none_after - known >= _MINUTE:
+        middle = known + (none_after - known) / 2
+        run = next_run(cron, zone, middle)
+        if run and run <= until:
+            known = run
+        else:
+            none_after = middle
+    return known
+
+
+def _first_after(cron: Cron, zone: ZoneInfo, wall: datetime, after: datetime) -> datetime | None:
+    """The first run after `after` among the wall times after `wall`, taken in their order."""
+    for time_of_day in _walls(cron, wall):
+        instants = readings(time_of_day, zone)
+        if not cron.follows_clock:
+            instants = instants[:1] or (_whole_minute(after_gap(time_of_day, zone), zone),)
+        for instant in instants:
+            if instant > after:
+                return instant
+    return None
+
+
+def _walls(cron: Cron, after: datetime) -> Iterator[datetime]:
+    """The wall times after `after` that the expression names, rising."""
+    today = after.date()
+    minute = after.hour * 60 + after.minute
+    for day in cron.days.from_day(today):
+        if day > _LAST_DAY:
+            return
+        midnight = datetime.combine(day, time())
+        for minutes in cron.times[bisect_right(cron.times, minute) if day == today else 0 :]:
+            yield midnight + timedelta(minutes=minutes)
+
+
+def _goes_back(shows: datetime) -> timedelta:
+    """How far the clock is going to be set back, when what it shows comes twice and this is the first."""
+    if shows.fold:
+        return _NONE
+    now, then = shows.utcoffset(), shows.replace(fold=1).utcoffset()
+    assert now is not None, "an aware time has an offset"
+    assert then is not None, "an aware time has an offset"
+    return max(now - then, _NONE)
+
+
+def _whole_minute(instant: datetime, zone: ZoneInfo) -> datetime:
+    """`instant`, or the minute after it by the zone's clocks; zones had odd seconds long ago."""
+    odd = instant.astimezone(zone).second
+    return instant + timedelta(seconds=60 - odd) if odd else instant.astimezone(UTC)
