@@ -39,6 +39,9 @@ def tools() -> list[JsonDict]:
         _tool("read", path="string"),
         _tool("write", path="string", text="string"),
         _tool("edit", path="string", old="string", new="string"),
+        _tool("schedule_set", text="string", at=["string", "null"], cron=["string", "null"]),
+        _tool("schedule_list"),
+        _tool("schedule_remove", id="integer"),
     ]
 
 

@@ -2,13 +2,16 @@
 
 Several asks in one message are joined by "and", "then" or a new line before the next verb. Backticks keep a
 command together. No pattern can share out the same blanks in many ways: a page of them must not stall it.
-What is done about what was asked: brain.py.
+Words about schedules: timed.py. What is done about what was asked: brain.py.
 """
 
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+
+from onechat_demo.timed import set_in, wanted_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,12 @@ class Recall:
 Ask = Command | Recall
 
 _POLITE = r"(?:(?:please|now|can you|could you|would you|and|then)[\s,]+)*"
-_VERB = r"(?:run|zoom|date|read|write|edit|call)\s|\$\s"
+_COURTESY = re.compile(rf"\A{_POLITE}", re.IGNORECASE)
+_VERB = (
+    r"(?:(?:run|zoom|date|read|write|edit|call|remind\s{1,3}me)\s|\$\s"
+    r"|(?:list|show)\s{1,3}(?:my\s{1,3})?(?:schedules|reminders)\b"
+    r"|(?:remove|delete|cancel)\s{1,3}(?:schedule|reminder)\s)"
+)
 _SEPARATOR = re.compile(rf"(?:\s(?:and then|and|then)\s|\n)(?=[ \t]*{_POLITE}(?:{_VERB}))", re.IGNORECASE)
 _FLAGS = re.IGNORECASE | re.DOTALL
 _RUN = re.compile(rf"{_POLITE}(?:run\s+(?:the command\s+)?|\$\s+)(.+)", _FLAGS)
@@ -56,9 +64,9 @@ _NO_CONTENT = frozenset(
 )
 
 
-def asks_in(text: str) -> tuple[Ask, ...]:
-    """What `text` asks for, in its order; empty when it is talk."""
-    found = [_ask(clause.strip()) for clause in _clauses(text)]
+def asks_in(text: str, now: datetime | None = None) -> tuple[Ask, ...]:
+    """What `text` asks for, in its order; empty when it is talk. `now`: the local time, where it is known."""
+    found = [_ask(clause.strip(), now) for clause in _clauses(text, now)]
     return tuple(ask for ask in found if ask is not None)
 
 
@@ -68,17 +76,31 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word not in _NO_CONTENT))
 
 
-def _clauses(text: str) -> list[str]:
-    """`text` cut at its separators, but never within backticks."""
-    clauses, start = [], 0
+def _clauses(text: str, now: datetime | None) -> list[str]:
+    """`text` cut at its separators, but never within backticks, nor within what a schedule is to do."""
+    clauses, start, held = [], 0, _held(text, 0, now)
     for found in _SEPARATOR.finditer(text):
-        if text.count("`", start, found.start()) % 2 == 0:
+        if found.start() >= held and text.count("`", start, found.start()) % 2 == 0:
             clauses.append(text[start : found.start()])
             start = found.end()
+            held = _held(text, start, now)
     return [*clauses, text[start:]]
 
 
-def _ask(clause: str) -> Ask | None:
+def _held(text: str, start: int, now: datetime | None) -> int:
+    """Where the line from `start` on ends if it sets a schedule, whose text holds the rest; else `start`."""
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return end if set_in(_without_courtesy(text[start:end].strip()), now) else start
+
+
+def _without_courtesy(clause: str) -> str:
+    return _COURTESY.sub("", clause, count=1)
+
+
+def _ask(clause: str, now: datetime | None) -> Ask | None:
+    if wanted := wanted_in(_without_courtesy(clause), now):
+        return Command(tool=wanted[0], arguments=wanted[1])
     if found := _RECALL.search(clause):
         words = content_words(found[1])
         return Recall(words=words) if words else None

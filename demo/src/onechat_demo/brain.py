@@ -1,7 +1,8 @@
 """What the demo model answers in a turn: by rules, from the request alone. Pure and deterministic.
 
 It keeps no state: what was asked and what has been done about it both stand in the request. What plain words
-ask for: asks.py; looking things up: recall.py; small talk: talk.py; compactions: compaction.py.
+ask for: asks.py; schedules: timed.py; looking things up: recall.py; small talk: talk.py; compactions:
+compaction.py.
 """
 
 import json
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onechat_demo.answers import Answer, Call
-from onechat_demo.asks import Command, Recall, asks_in
+from onechat_demo.asks import Ask, Command, Recall, asks_in
 from onechat_demo.prompt import (
     ROLLED_OVER,
     Called,
@@ -25,6 +26,7 @@ from onechat_demo.prompt import (
 from onechat_demo.recall import first_zooms, next_zoom
 from onechat_demo.refusals import JsonObject
 from onechat_demo.talk import CLIP_MAX, clipped, reply_to, signed
+from onechat_demo.timed import Due, clock_of, due_in
 
 Tools = Mapping[str, Sequence[str]]  # a tool's name and its arguments, in the schema's order
 
@@ -51,7 +53,7 @@ def answer_turn(body: JsonObject) -> Answer:
         if body.get("parallel_tool_calls") is False:
             todo = todo[:1]
         return Answer(calls=tuple(_call(command, tools) for command in todo))
-    said = [*_report(prompt, asked), *_talk(prompt, tools)]
+    said = [*_due(prompt), *_report(prompt, asked), *_talk(prompt, tools)]
     if rolled_over and not said:
         said = ["What my steps gave stands in the chat."]
     return Answer(text=signed("\n".join(said))) if said else Answer()
@@ -71,13 +73,29 @@ def tools_of(body: JsonObject) -> Tools:
 
 
 def _asked(prompt: Prompt, tools: Tools) -> Asked:
-    asks = [ask for entry in _messages(prompt.turn) for ask in asks_in(entry.text)]
+    asks = [ask for entry in _messages(prompt.turn) for ask in _asks(entry, prompt)]
     recalls = tuple(ask for ask in asks if isinstance(ask, Recall))
     return Asked(
         commands=tuple(_fitted(ask, tools) for ask in asks if isinstance(ask, Command) and ask.tool in tools),
         recalls=recalls,
         lookups=tuple(zoom for recall in recalls for zoom in first_zooms(prompt.view, recall)),
     )
+
+
+def _asks(message: Said, prompt: Prompt) -> tuple[Ask, ...]:
+    """What a message asks for; of a schedule's run, what its task does."""
+    due = _run(message)
+    return asks_in(due.task if due else message.text, clock_of(prompt.state))
+
+
+def _run(message: Said) -> Due | None:
+    return due_in(message.text) if message.voice is Voice.WORK else None
+
+
+def _due(prompt: Prompt) -> list[str]:
+    """What the runs of schedules are about that came since the model last said something."""
+    runs = (_run(message) for message in _messages(_fresh(prompt.turn)))
+    return [clipped(run.words(), CLIP_MAX) for run in runs if run is not None]
 
 
 def _fitted(command: Command, tools: Tools) -> Command:
@@ -183,7 +201,7 @@ def _talk(prompt: Prompt, tools: Tools) -> list[str]:
     """Replies to the messages since the model last said something that asked for nothing it can run."""
     said: list[str] = []
     for message in _messages(_fresh(prompt.turn)):
-        asks = asks_in(message.text)
+        asks = _asks(message, prompt)
         if not asks and message.voice is Voice.USER:
             said.append(reply_to(message, prompt))
         for ask in asks:

@@ -9,7 +9,10 @@ from onechat_demo.prompt import Prompt, Said
 
 SIGNATURE = "Demo model: "
 CLIP_MAX = 1500  # characters of tool output in one reply, for all results together
-HOW_TO = "Try: run ls · zoom 0 1 · read PATH · write PATH: text · what did I say about WORD?"
+HOW_TO = (
+    "Try: run ls · zoom 0 1 · read PATH · write PATH: text · remind me in 2 minutes to WORD · "
+    "what did I say about WORD?"
+)
 
 _GREETING = re.compile(r"\W*(hi|hello|hey|hallo|good (?:morning|day|afternoon|evening))\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(thanks|thank you|cheers)\b", re.IGNORECASE)
