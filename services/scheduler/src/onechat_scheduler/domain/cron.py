@@ -85,7 +85,7 @@ def _split(text: str) -> list[str]:
         count = f"{shown(written)} has {len(fields)} field{'s' * (len(fields) > 1)}"
         for five in (fields[1:], fields[:-1]) if len(fields) == len(_FIELDS) + 1 else ():
             if _is_taken(" ".join(five)):
-                raise CronRefused(f"{count}, and seconds or a year are none: write `{' '.join(five)}`.")
+                raise CronRefused(f"{count}, and takes no seconds and no year: write `{' '.join(five)}`.")
         raise CronRefused(f"{count}: write {_SHAPE}.")
     return fields
 

@@ -13,7 +13,11 @@ from onechat_scheduler.domain.clock_changes import change_between
 
 _SHAPE: Final = "YYYY-MM-DD HH:MM"
 _EXACT: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2})", re.ASCII)
-_NO_YEAR: Final = re.compile(r"(?:(\d{1,2})-(\d{1,2})[ T]+)?(\d{1,2}):(\d{2})", re.ASCII)
+_LOOSE: Final = re.compile(
+    r"(?:(?:(?P<year>\d{4})[-/.])?(?P<month>\d{1,2})(?(year)[-/.]|-)(?P<day>\d{1,2})[ T]+)?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})",
+    re.ASCII,
+)
 _SHOWN: Final = 40  #: characters of what was written that a refusal repeats
 _YEAR_MAX: Final = 9998  # the calendar's last year has no room for the offsets of zones
 _MINUTE: Final = timedelta(minutes=1)
@@ -64,7 +68,7 @@ def instant_of(text: str, zone: ZoneInfo, now: datetime) -> datetime:
 
     Raises TimeRefused: not such a time, not after `now`, or in a gap, then with the times around it.
     """
-    wall = _wall(text.strip(), zone, now)
+    wall = _wall(text, zone, now)
     known = readings(wall, zone)
     instant = known[0] if known else after_gap(wall, zone)
     if instant <= now:
@@ -105,36 +109,52 @@ def _wall(text: str, zone: ZoneInfo, now: datetime) -> datetime:
 def _what_to_write(text: str, zone: ZoneInfo, now: datetime) -> str:
     """The sentence for what is not of the shape; it names the time that was probably meant, where it can."""
     today = now.astimezone(zone).replace(tzinfo=None)
+    tomorrow = shown(datetime.combine(today.date() + timedelta(days=1), time(9)))
+    if not text.strip():
+        return f"The time is empty: write {_SHAPE}, such as {tomorrow}."
+    if day := _iso_day(text):
+        return f"{quoted(text)} has no time of day: write it as well, such as {day} 09:00."
+    meant = _iso_time(text, zone)
+    loose = _LOOSE.fullmatch(text.strip())
+    if loose and not meant:
+        meant = _next_such(loose, today)
+    if meant and loose and not loose["year"]:
+        lacks = "year" if loose["month"] else "date"
+        return f"{quoted(text)} has no {lacks}: write {shown(meant)}, if that is meant."
+    if meant:
+        return f"{quoted(text)} is not of the form {_SHAPE}, in {zone.key} time: write {shown(meant)}."
+    return f"{quoted(text)} is not a time: write {_SHAPE} in {zone.key} time, such as {tomorrow}."
+
+
+def _iso_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _iso_time(text: str, zone: ZoneInfo) -> datetime | None:
+    """The wall time in `zone` of what has seconds, an offset, or another form of ISO 8601."""
     try:
         meant = datetime.fromisoformat(text)
-        if meant.tzinfo:
-            meant = meant.astimezone(zone)
+        return meant.astimezone(zone).replace(tzinfo=None) if meant.tzinfo else meant
     except (ValueError, OverflowError):
-        pass
-    else:
-        if ":" not in text:
-            return f"{quoted(text)} has no time of day: write it as well, such as {meant:%Y-%m-%d} 09:00."
-        return f"{quoted(text)} is not of the form {_SHAPE}, in the time of {zone.key}: write {shown(meant)}."
-    if (short := _NO_YEAR.fullmatch(text)) and (next_such := _next_such(short, today)):
-        lacks = "year" if short[1] else "date"
-        return f"{quoted(text)} has no {lacks}: write {shown(next_such)}, if that is meant."
-    example = shown(datetime.combine(today.date() + timedelta(days=1), time(9)))
-    return f"{quoted(text)} is not a time: write {_SHAPE} in the time of {zone.key}, such as {example}."
+        return None
 
 
-def _next_such(short: re.Match[str], today: datetime) -> datetime | None:
-    """The next time with this month, day and time of day, or this time of day alone; None for no time."""
-    month, day, hour, minute = (int(part) if part else None for part in short.groups())
-    if hour is None or minute is None or hour > 23 or minute > 59:
+def _next_such(loose: re.Match[str], today: datetime) -> datetime | None:
+    """The time that was written, or the next with its day or time of day; None when there is no such."""
+    year, month, day, hour, minute = (int(part) if part else 0 for part in loose.groups())
+    if hour > 23 or minute > 59:
         return None
     at = time(hour, minute)
-    if month is None or day is None:
+    if not month and not day:
         same_day = datetime.combine(today.date(), at)
         return same_day if same_day > today else same_day + timedelta(days=1)
-    for year in range(today.year, today.year + 9):  # 29 February may be eight years off
-        if 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
-            found = datetime.combine(date(year, month, day), at)
-            if found > today:
+    for some_year in [year] if year else range(today.year, today.year + 9):  # 29 February: up to 8 years
+        if 1 <= month <= 12 and 1 <= day <= calendar.monthrange(some_year, month)[1]:
+            found = datetime.combine(date(some_year, month, day), at)
+            if year or found > today:
                 return found
     return None
 

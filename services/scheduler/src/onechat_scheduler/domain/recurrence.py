@@ -2,8 +2,8 @@
 
 Runs are found by the wall clock, day by day, and each wall time is then read in the zone. A fixed time that a
 clock change skips runs at the first minute after the gap, one that comes twice at its first. An expression
-whose minute or hour begins with `*` follows the clock as it is, through both: it runs whenever the clock shows
-such a time. Instants are aware and UTC. Source: Debian's cron.
+whose minute or hour begins with `*` follows the clock as it is, through both: it runs whenever the clock
+shows such a time. Instants are aware and UTC. Source: Debian's cron.
 """
 
 from bisect import bisect_right

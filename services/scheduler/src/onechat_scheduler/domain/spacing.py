@@ -22,8 +22,8 @@ def check(times: Sequence[int], days: DayRule) -> None:
     """
     if not days.comes():
         raise CronRefused(
-            f"This never comes, since the months it names have no day {days.days[0]}: write a day of month up "
-            f"to {days.last_day()}."
+            f"This never comes, since the months it names have no day {days.days[0]}: write a day of month "
+            f"up to {days.last_day()}."
         )
     for one, other in pairwise(times):
         if other - one < APART_MIN:
