@@ -21,6 +21,7 @@ from onechat_agent.__main__ import MIGRATIONS, NAME
 from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.memory_images import MemoryImages
+from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
@@ -31,6 +32,7 @@ from onechat_agent.seat import Seat
 from onechat_agent.seating import make_workdir
 from onechat_agent.tools.tool import Tool
 from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
+from onechat_runtime.channels import new_channel
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
@@ -40,6 +42,7 @@ from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel
 
 TIMEOUT_S = 20.0
+NOWHERE = "127.0.0.1:9"  # nobody listens there
 _KEYS = count(1)
 
 
@@ -183,10 +186,11 @@ async def living(
     settings: Mapping[str, Any] = MappingProxyType({}),
     through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
     images_through: Callable[[MemoryImages], MemoryImages] = lambda images: images,
+    scheduler: Loopback | None = None,
     after: int | None = None,
 ) -> AsyncIterator[House]:
     """An agent service over what `folder` holds, which reaches the memory `through` a client, and its images
-    through another.
+    through another; without a `scheduler` that one is away.
 
     `after`: the events that `seen` begins with. `far_tools`: what the root has from other services.
     `settings`: those that differ.
@@ -201,6 +205,7 @@ async def living(
         client = model_client or ModelClient(Endpoint.of(url=model.base_url, api_key=None))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         plain = MemoryClient(memory.loopback.channel("agent"), "Europe/Rome")
+        to_scheduler = scheduler.channel("agent") if scheduler else new_channel(NOWHERE, token="none")
 
         def changed(seat: Seat) -> Seat:
             return replace(change(seat), limits=limits) if limits else change(seat)
@@ -210,6 +215,7 @@ async def living(
             store=store,
             memory=through(plain),
             images=images_through(plain.images),
+            scheduler=SchedulerClient(to_scheduler),
             model=at_hand,
             root=root,
             zone="Europe/Rome",
@@ -230,6 +236,7 @@ async def living(
             finally:
                 await _end([*tasks, watching])
                 await client.close()
+                await to_scheduler.close()
 
 
 async def _watch(house: House, after: int | None) -> None:

@@ -14,6 +14,7 @@ from onechat_runtime.tokens import own_token
 
 from onechat_agent import wiring
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.root_folder import open_root
@@ -43,15 +44,20 @@ async def run(settings: AgentSettings) -> None:
         make_workdir(settings, folder)
         prices = read_prices(data / "prices.toml")
         model = await stack.enter_async_context(wiring.model_at_hand(settings, store, clock, board))
-        channel = await stack.enter_async_context(
-            open_channel(settings.memory_address, token=own_token(settings, NAME), name="memory", board=board)
+        token = own_token(settings, NAME)
+        to_memory = await stack.enter_async_context(
+            open_channel(settings.memory_address, token=token, name="memory", board=board)
         )
-        memory = MemoryClient(channel, zone)
+        to_scheduler = await stack.enter_async_context(
+            open_channel(settings.scheduler_address, token=token, name="scheduler", board=board)
+        )
+        memory = MemoryClient(to_memory, zone)
         service = await assemble(
             settings=settings,
             store=store,
             memory=memory,
             images=memory.images,
+            scheduler=SchedulerClient(to_scheduler),
             model=model,
             root=folder,
             zone=zone,

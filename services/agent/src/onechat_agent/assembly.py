@@ -18,6 +18,7 @@ from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.adapters.picture_scaling import PictureScaling
+from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.agents import Agents
 from onechat_agent.asking import Asking
 from onechat_agent.children import Children
@@ -25,7 +26,7 @@ from onechat_agent.commands import Commands
 from onechat_agent.compactor import Compactor
 from onechat_agent.config import AgentSettings
 from onechat_agent.day_limit import DayLimit
-from onechat_agent.departures import SET_ASIDE, Departures, SetAside
+from onechat_agent.departures import DELETE_SCHEDULES, SET_ASIDE, DeleteSchedules, Departures, SetAside
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
@@ -50,6 +51,7 @@ from onechat_agent.tells import Tells
 from onechat_agent.tools.agent_create import AgentCreateTool
 from onechat_agent.tools.images import ImageShowTool
 from onechat_agent.tools.routes import RoutesTool, RouteTool, UnrouteTool
+from onechat_agent.tools.schedules import ScheduleListTool, ScheduleRemoveTool, ScheduleSetTool
 from onechat_agent.tools.spawn import SpawnTool
 from onechat_agent.tools.tell import TellTool
 from onechat_agent.tools.tool import Tool
@@ -74,6 +76,7 @@ async def assemble(
     store: Store,
     memory: MemoryClient,
     images: MemoryImages,
+    scheduler: SchedulerClient,
     model: ModelAtHand,
     root: AgentFolder,
     zone: str,
@@ -95,7 +98,8 @@ async def assemble(
     day = DayLimit(store, clock, usage, telling)
     agents = Agents(store, clock, memory, root.id)
 
-    outbox = Outbox(store, clock, rng, {SET_ASIDE: SetAside(memory).send}, board=board)
+    senders = {SET_ASIDE: SetAside(memory).send, DELETE_SCHEDULES: DeleteSchedules(scheduler).send}
+    outbox = Outbox(store, clock, rng, senders, board=board)
 
     routes = Routes(store, clock)
 
@@ -108,6 +112,9 @@ async def assemble(
             UnrouteTool(routes),
             RoutesTool(routes),
             ImageShowTool(Showing(store, clock, events, images)),
+            ScheduleSetTool(scheduler),
+            ScheduleListTool(scheduler, zone),
+            ScheduleRemoveTool(scheduler),
             *far_tools,
         ]
 

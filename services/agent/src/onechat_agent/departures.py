@@ -1,7 +1,8 @@
-"""A child whose folder was taken away: what it had is handed on, its log is set aside.
+"""A child whose folder was taken away: what it had is handed on, its log is set aside, its schedules go.
 
-One transaction does all that is the agent's own, and leaves the log to a hand-over, which reaches the memory
-whenever that is there. How it is noticed: children.py. How a log is set aside: adapters/memory.py.
+One transaction does all that is the agent's own, and leaves the log and the schedules to hand-overs, which
+reach the memory and the scheduler whenever those are there. How it is noticed: children.py. How a log is set
+aside: adapters/memory.py.
 """
 
 import json
@@ -17,6 +18,7 @@ from onechat_runtime.store import Store
 from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, turn_rows
 from onechat_agent.adapters.memory import MemoryClient
+from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import Delivery
@@ -24,7 +26,9 @@ from onechat_agent.domain.events import NewEvent, Noticed, TurnChanged, TurnPhas
 from onechat_agent.domain.turn import TurnState
 from onechat_agent.events import Events
 
-SET_ASIDE: Final = "set_log_aside"  #: the kind of hand-over; its key is the agent's id
+# Kinds of hand-overs; their keys are the agent's id.
+SET_ASIDE: Final = "set_log_aside"
+DELETE_SCHEDULES: Final = "delete_schedules"
 
 
 class Departures:
@@ -55,6 +59,9 @@ class Departures:
         names = {"label": child.name, "staged": secrets.token_hex(8), "kept": secrets.token_hex(8)}
         body = json.dumps(names).encode()
         self._outbox.put(db, kind=SET_ASIDE, key=child.id, body=body, lane=f"memory:{child.id}", now=now)
+        body = f"gone:{secrets.token_hex(8)}".encode()  # of this departure: there may be a later one
+        lane = f"scheduler:{child.id}"
+        self._outbox.put(db, kind=DELETE_SCHEDULES, key=child.id, body=body, lane=lane, now=now)
 
     def _end(self, db: apsw.Connection, agent: Agent, now: datetime) -> list[Delivery]:
         """The agent is removed; the deliveries of the turn that it was in."""
@@ -70,8 +77,9 @@ class Departures:
         return delivery_rows.of_turn(db, turn.id)
 
     def take_back(self, db: apsw.Connection, child: AgentId) -> None:
-        """A log that has not been set aside so far stays, since its agent is there again."""
-        self._outbox.withdraw(db, kind=SET_ASIDE, key=child)
+        """What has not been set aside or deleted so far stays, since its agent is there again."""
+        for kind in (SET_ASIDE, DELETE_SCHEDULES):
+            self._outbox.withdraw(db, kind=kind, key=child)
 
 
 class SetAside:
@@ -89,3 +97,14 @@ class SetAside:
             kept=AgentId(names["kept"]),
             label=str(names["label"]),
         )
+
+
+class DeleteSchedules:
+    """Has the scheduler forget the schedules of an agent that is gone."""
+
+    def __init__(self, scheduler: SchedulerClient) -> None:
+        self._scheduler = scheduler
+
+    async def send(self, key: str, body: bytes) -> None:
+        """Deletes all schedules of the agent `key`; `body` is the request's id. Raises RemoteError."""
+        await self._scheduler.remove_all(AgentId(key), request_id=body.decode())

@@ -21,7 +21,8 @@ from onechat_agent.seat import Seat
 from onechat_agent.tools.tool import Resumption, ToolResult
 
 POINTERS = {"zoom": "zoomed ", "date": "dated "}  #: how results begin that the log holds as pointers, by tool
-TAINTING = frozenset({"shell", "read", "zoom"})  #: after a restart any result of these may hold outside text
+#: After a restart any result of these may hold outside text.
+TAINTING = frozenset({"shell", "read", "zoom", "schedule_list"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,8 +82,8 @@ STOPPED: Final = "Stopped."
 
 # Children: departures.py says when each is used.
 CHILD_GONE: Final = (
-    "The folder of {name} is gone, so {name} is no longer there. What waited for it comes to me, and its "
-    "memory is set aside, not deleted."
+    "The folder of {name} is gone, so {name} is no longer there. What waited for it comes to me, its "
+    "schedules are deleted, and its memory is set aside, not deleted."
 )
 TAKEN_AWAY: Final = "{name} was taken away."
 
