@@ -1,6 +1,6 @@
 """The command line: every command with its flags and examples. What a command does: commands/.
 
-The parts of `onechat memory`: memory_arguments.py.
+The parts of `onechat memory`: memory_arguments.py. Those of `onechat schedules`: schedule_arguments.py.
 """
 
 import argparse
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from onechat_cli.memory_arguments import add_memory
+from onechat_cli.schedule_arguments import add_schedules
 from onechat_cli.subcommands import Commands, add_command
 
 _EXIT_CODES: Final = """exit codes:
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     _status(commands)
     _usage(commands)
     add_memory(commands)
+    add_schedules(commands)
     _tokens(commands)
     return top
 

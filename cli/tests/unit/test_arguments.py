@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from onechat_cli.arguments import parser
 
-COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "tokens")
-PARTS = ("view", "zoom", "search", "export", "stats")
+COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "schedules", "tokens")
+PARTS = (
+    *(("memory", part) for part in ("view", "zoom", "search", "export", "stats")),
+    *(("schedules", part) for part in ("list", "preview", "remove")),
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -22,13 +25,13 @@ def test_the_help_of_each_command_shows_examples(command, capsys):
     )
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_the_help_of_each_part_of_memory_shows_examples(part, capsys):
+@pytest.mark.parametrize(("command", "part"), PARTS)
+def test_the_help_of_each_part_of_a_command_shows_examples(command, part, capsys):
     with pytest.raises(SystemExit) as ended:
-        parser().parse_args(["memory", part, "--help"])
+        parser().parse_args([command, part, "--help"])
 
     assert ended.value.code == 0
-    assert f"examples:\n  onechat memory {part}" in capsys.readouterr().out
+    assert f"examples:\n  onechat {command} {part}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,13 @@ def test_the_help_of_each_part_of_memory_shows_examples(part, capsys):
         ["memory", "search", "x", "--most", "0"],
         ["memory", "export", "--from", "first"],
         ["memory", "export", "--to", "-1"],
+        ["schedules", "set"],
+        ["schedules", "preview"],
+        ["schedules", "preview", "--runs", "0", "0 8 * * *"],
+        ["schedules", "preview", "--runs", "101", "0 8 * * *"],
+        ["schedules", "remove"],
+        ["schedules", "remove", "0"],
+        ["schedules", "remove", "9" * 19],
     ],
 )
 def test_bad_usage_ends_with_2_and_nothing_on_stdout(line, capsys):
@@ -90,5 +100,7 @@ def test_every_command_runs_with_what_it_must_have_alone():
         ["usage"],
         ["tokens", "d"],
         ["memory", "view"],
+        ["schedules"],
+        ["schedules", "preview", "0 8 * * *"],
     ):
         assert parser().parse_args(line).command == line[0]

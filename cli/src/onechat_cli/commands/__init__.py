@@ -52,5 +52,9 @@ def run(chosen: argparse.Namespace) -> int:
             from onechat_cli.commands.memory import memory
 
             return asyncio.run(memory(settings, chosen))
+        case "schedules":
+            from onechat_cli.commands.schedules import schedules
+
+            return asyncio.run(schedules(settings, chosen))
         case unknown:
             raise AssertionError(f"no command {unknown}")

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from onechat_runtime.clock import SystemClock
-from onechat_runtime.errors import RemoteError, retriable
+from onechat_runtime.errors import RemoteError
 
 from onechat_cli.adapters import picture_file
 from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.chat.asking import Answer, Asking
+from onechat_cli.commands.away import failure
 from onechat_cli.config import CliSettings
 from onechat_cli.domain.safe_text import harmless, sendable
 from onechat_cli.domain.typed import Typed
@@ -70,16 +71,7 @@ async def check_reachable(agent: AgentClient, settings: CliSettings) -> None:
     try:
         await agent.root()
     except RemoteError as error:
-        if not retriable(error.code):
-            raise
-        if error.reason in ("TOKEN_UNKNOWN", "TOKEN_MISSING"):
-            raise CommandFailed(
-                "The agent service does not know this token: see ONECHAT_TOKEN_FILE."
-            ) from None
-        raise CommandFailed(
-            f"The agent service does not answer at {settings.agent_address}: "
-            "start it with `onechat up`, or set ONECHAT_AGENT_ADDRESS."
-        ) from None
+        raise (failure(error, settings, "agent") or error) from None
 
 
 def _print(answer: Answer, typed: Typed, *, as_json: bool) -> Exit:

@@ -10,13 +10,13 @@ from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.adapters.memory import MemoryClient
+from onechat_cli.commands.away import failure
 from onechat_cli.config import CliSettings
 from onechat_cli.domain.remembered import KeptLog
 from onechat_cli.domain.safe_text import one_line
 from onechat_cli.outcome import CommandFailed
 
 _NAMES = 10  # at most, in one sentence
-_TOKEN_REASONS = ("TOKEN_UNKNOWN", "TOKEN_MISSING")
 
 
 @asynccontextmanager
@@ -26,20 +26,11 @@ async def remembering(settings: CliSettings) -> AsyncIterator[MemoryClient]:
         try:
             yield memory
         except RemoteError as error:
-            if error.reason in _TOKEN_REASONS:
-                raise CommandFailed(
-                    "The memory service does not know this token: see ONECHAT_TOKEN_FILE."
-                ) from None
             if error.reason == "LOG_UNKNOWN":
                 raise CommandFailed(
                     "There is no log of this id: `onechat memory stats --all` shows those that are there."
                 ) from None
-            if error.reason or not retriable(error.code):
-                raise
-            raise CommandFailed(
-                f"The memory service does not answer at {settings.memory_address}: "
-                "start it with `onechat up`, or set ONECHAT_MEMORY_ADDRESS."
-            ) from None
+            raise (failure(error, settings, "memory") or error) from None
 
 
 async def log_of(settings: CliSettings, memory: MemoryClient, *, log: str | None, agent: str | None) -> str:

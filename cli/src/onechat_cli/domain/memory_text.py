@@ -7,13 +7,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from onechat_cli.domain.remembered import Figures, KeptLine, KeptLog, KeptMessage
 from onechat_cli.domain.safe_text import harmless_line, one_line
-from onechat_cli.domain.table import table
+from onechat_cli.domain.table import fitting, table
+from onechat_cli.domain.zones import zone_of
 
 _CELL: Final = 40
 _EXCERPT_MIN: Final = 30
@@ -54,7 +53,7 @@ def find_lines(messages: Sequence[KeptMessage], words: str, width: int) -> list[
     taken = max(map(len, begins), default=0)
     room = max(width - taken - 2, _EXCERPT_MIN)
     return [
-        f"{begin:<{taken}}  {_fitting(excerpt(one.text, words, room), room)}"
+        f"{begin:<{taken}}  {fitting(excerpt(one.text, words, room), room)}"
         for begin, one in zip(begins, messages, strict=True)
     ]
 
@@ -121,19 +120,6 @@ def excerpt(text: str, words: str, width: int) -> str:
     return "…" + one_line(flat[start if space < 0 else space + 1 :], width - 1)
 
 
-def _fitting(line: str, columns: int) -> str:
-    """`line` cut with an ellipsis where it takes more than `columns`; a Han sign or an emoji takes two."""
-    taken, end = 0, 0
-    for place, character in enumerate(line):
-        wide = unicodedata.east_asian_width(character) in ("W", "F")
-        taken += 0 if unicodedata.combining(character) else 2 if wide else 1
-        if taken > columns:
-            return line[:end].rstrip() + "…"
-        if taken < columns:
-            end = place + 1  # there is room for the ellipsis
-    return line
-
-
 def _first_hit(text: str, words: str) -> int:
     """Where in `text` the first of `words` stands, whatever its case and accents; 0 where none does."""
     folded, places = _folded(text)
@@ -172,12 +158,4 @@ def local_time(message: KeptMessage) -> str:
 
 
 def _local(message: KeptMessage) -> datetime:
-    return message.time.astimezone(_zone(message.zone))
-
-
-@lru_cache(maxsize=256)
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name or "UTC")
-    except (KeyError, ValueError, OSError):  # a zone that this machine does not know
-        return ZoneInfo("UTC")
+    return message.time.astimezone(zone_of(message.zone))

@@ -1,5 +1,6 @@
 """Columns of text, as wide as what they hold."""
 
+import unicodedata
 from collections.abc import Sequence
 
 
@@ -15,3 +16,16 @@ def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset())
         ).rstrip()
         for row in rows
     ]
+
+
+def fitting(line: str, columns: int) -> str:
+    """`line` cut with an ellipsis where it takes more than `columns`; a Han sign or an emoji takes two."""
+    taken, end = 0, 0
+    for place, character in enumerate(line):
+        wide = unicodedata.east_asian_width(character) in ("W", "F")
+        taken += 0 if unicodedata.combining(character) else 2 if wide else 1
+        if taken > columns:
+            return line[:end].rstrip() + "…"
+        if taken < columns:
+            end = place + 1  # there is room for the ellipsis
+    return line
