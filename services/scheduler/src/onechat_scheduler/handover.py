@@ -21,9 +21,10 @@ from onechat_runtime.store import Store
 
 from onechat_scheduler.adapters import schedule_rows
 from onechat_scheduler.adapters.agent import RUNS_MAX, AgentPort
-from onechat_scheduler.domain.schedule import Run
+from onechat_scheduler.domain.schedule import Run, ScheduleId
 
 AGENT: Final = "agent"  #: the neighbour's name on the board
+KEY_REUSED: Final = "KEY_REUSED"
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 60.0
 FIRST_REFUSED_S: Final = 60.0
@@ -38,7 +39,7 @@ log = logs.get("onechat_scheduler.handover")
 class _Refusal:
     """A run that the agent service would not take."""
 
-    run: Run
+    schedule: ScheduleId
     times: int
     again_s: float  #: on the monotonic clock
     reason: str
@@ -59,7 +60,6 @@ class HandOver:
         self._back = asyncio.Event()
         self._serving = False
         self._failures = 0  # one after the other, of calls that may work later
-        self._apart: set[str] = set()  # keys that go one by one: something of their call was refused
         self._refused: dict[str, _Refusal] = {}  # by key
         self._when_settled: list[Callable[[], None]] = []
 
@@ -86,79 +86,99 @@ class HandOver:
         self._look.clear()
         self._back.clear()
         runs = self._next()
-        if not runs:
-            await self._until(self._first_again(), self._look, self._back)
-            return
         try:
-            if await self._given(runs):
-                await self._store.write(partial(_settle, runs=runs))
-                self._settled(runs)
+            if not runs:
+                await self._until(self._first_again(), self._look, self._back)
+            elif runs[0].key in self._refused:
+                await self._give_one_by_one(runs)
+            else:
+                await self._give(runs)
         except StoreFull:  # the same runs again once there is room: the agent service knows their keys
             await self._pause(0.0)
+        except RemoteError as error:
+            log.info("handover_waits", code=error.code.name, reason=error.reason)
+            await self._pause(error.retry_after_s or 0.0)
 
     def _next(self) -> list[Run]:
-        """What goes into the next call: runs of one kind, either none that is to go alone or one of those."""
+        """The longest due runs that may be given now: all were refused before, or none was."""
         limit = RUNS_MAX + len(self._refused)
         waiting = self._store.read(lambda db: schedule_rows.runs(db, limit))
         if len(waiting) < limit:  # all there are
             self._forget_but({run.key for run in waiting})
         now_s = self._clock.monotonic()
-        free = [
-            run for run in waiting if run.key not in self._refused or self._refused[run.key].again_s <= now_s
-        ]
-        if free and (free[0].key in self._apart or free[0].key in self._refused):
-            return free[:1]
-        return [run for run in free if run.key not in self._apart | self._refused.keys()][:RUNS_MAX]
+        free = [run for run in waiting if (no := self._refused.get(run.key)) is None or no.again_s <= now_s]
+        if not free:
+            return []
+        of_a_kind = free[0].key in self._refused
+        return [run for run in free if (run.key in self._refused) is of_a_kind][:RUNS_MAX]
 
-    async def _given(self, runs: Sequence[Run]) -> bool:
-        """Hand over `runs`; False when they are to be tried another time, which is seen to."""
+    async def _give(self, runs: Sequence[Run]) -> None:
+        """Hand over `runs` in one call, or one by one when something of it is refused.
+
+        Raises RemoteError when the call may work later.
+        """
+        if await self._refusal(runs) is None:
+            await self._settle(runs)
+        else:
+            await self._give_one_by_one(runs)
+
+    async def _give_one_by_one(self, runs: Sequence[Run]) -> None:
+        """The same, each in a call of its own; whichever is refused is kept for later."""
+        try:
+            for run in runs:
+                if not self._store.read(partial(schedule_rows.waits, run=run)):
+                    continue  # removed meanwhile
+                reason = await self._refusal([run])
+                if reason is None:
+                    await self._settle([run])
+                else:
+                    self._refuse(run, reason)
+        finally:
+            self._show()
+
+    async def _refusal(self, runs: Sequence[Run]) -> str | None:
+        """Hand over `runs` in one call: None, or why it was refused.
+
+        Raises RemoteError when the call may work later.
+        """
         try:
             await self._agent.deliver(runs)
         except RemoteError as error:
             if retriable(error.code):
-                log.info("handover_waits", runs=len(runs), code=error.code.name, reason=error.reason)
-                await self._pause(error.retry_after_s or 0.0)
-                return False
-            if len(runs) == 1 and error.reason == "KEY_REUSED":  # it was given, in an earlier version's words
+                raise
+            if len(runs) == 1 and error.reason == KEY_REUSED:  # it was given, in an earlier version's words
                 log.warning("handover_known", schedule=runs[0].schedule)
-                return True
-            self._refuse(runs, f"{error.code.name} {error.reason}".rstrip())
-            return False
+                return None
+            return f"{error.code.name} {error.reason}".rstrip()
         except Exception as error:  # noqa: BLE001 - whatever this side fails with must not hold up the others
             log.error("handover_failed", runs=len(runs), trace=logs.stack_of(error))
-            self._refuse(runs, type(error).__name__)
-            return False
+            return type(error).__name__
         log.info("handed_over", runs=len(runs))
-        return True
+        return None
 
-    def _refuse(self, runs: Sequence[Run], reason: str) -> None:
-        """Try `runs` one by one, or a single one later."""
-        self._failures = 0
-        if len(runs) > 1:
-            self._apart.update(run.key for run in runs)
-            return
-        (run,) = runs
-        self._apart.discard(run.key)
-        known = self._refused.get(run.key)
-        times = 1 if known is None else known.times + 1
-        pause_s = min(LONGEST_REFUSED_S, FIRST_REFUSED_S * 2.0 ** min(times - 1, 10))
-        again_s = self._clock.monotonic() + pause_s * self._rng.uniform(*_JITTER)
-        self._refused[run.key] = _Refusal(run=run, times=times, again_s=again_s, reason=reason)
-        log.warning("handover_refused", schedule=run.schedule, times=times, reason=reason)
-        self._show()
+    async def _settle(self, runs: Sequence[Run]) -> None:
+        def forget(db: apsw.Connection) -> None:
+            for run in runs:
+                schedule_rows.settle(db, run)
 
-    def _settled(self, runs: Sequence[Run]) -> None:
+        await self._store.write(forget)
         self._failures = 0
         for run in runs:
-            self._apart.discard(run.key)
             self._refused.pop(run.key, None)
-        self._show()
         for listener in self._when_settled:
             listener()
 
+    def _refuse(self, run: Run, reason: str) -> None:
+        known = self._refused.get(run.key)
+        times = 1 if known is None else known.times + 1
+        again_s = self._clock.monotonic() + min(
+            LONGEST_REFUSED_S, FIRST_REFUSED_S * 2.0 ** min(times - 1, 10)
+        )
+        self._refused[run.key] = _Refusal(schedule=run.schedule, times=times, again_s=again_s, reason=reason)
+        log.warning("handover_refused", schedule=run.schedule, times=times, reason=reason)
+
     def _forget_but(self, waiting: set[str]) -> None:
         """Forget what was noted of runs that are gone, as their schedules were removed."""
-        self._apart &= waiting
         self._refused = {key: one for key, one in self._refused.items() if key in waiting}
         self._show()
 
@@ -166,11 +186,11 @@ class HandOver:
         if not self._refused:
             self._board.clear(_TROUBLE)
             return
-        first = min(self._refused.values(), key=lambda one: one.run.schedule)
+        first = min(self._refused.values(), key=lambda one: one.schedule)
         more = f", and {len(self._refused) - 1} more" if len(self._refused) > 1 else ""
         self._board.trouble(
             _TROUBLE,
-            f"A run of schedule {first.run.schedule}{more} could not be given: the agent service refuses it"
+            f"A run of schedule {first.schedule}{more} could not be given: the agent service refuses it"
             f" ({first.reason}). It is kept and tried again. To drop it, remove the schedule.",
         )
 
@@ -206,8 +226,3 @@ class HandOver:
             now_s = self._clock.monotonic()
             self._refused = {key: replace(one, again_s=now_s) for key, one in self._refused.items()}
             self._back.set()
-
-
-def _settle(db: apsw.Connection, runs: Sequence[Run]) -> None:
-    for run in runs:
-        schedule_rows.settle(db, run)

@@ -28,6 +28,7 @@ from onechat_scheduler.domain.wording import run_text
 from onechat_scheduler.handover import HandOver
 
 RUNS_PER_COMMIT: Final = 256
+WORK_PER_COMMIT_S: Final = 0.1  #: what else is to be written waits no longer; counting missed runs takes time
 BEHIND: Final = timedelta(hours=1)  #: a clock that stands further back than this is worth a person's look
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 60.0
@@ -60,8 +61,9 @@ class Ticker:
         handed.when_settled(self.nudge)
 
     def nudge(self) -> None:
-        """Look at once: a schedule came, or is free to run again."""
+        """Look at once: a schedule came or went, or is free to run again."""
         self._changed.set()
+        self._handed.nudge()
 
     async def run(self) -> None:
         """Record what is due, until cancelled."""
@@ -94,11 +96,15 @@ class Ticker:
     def _record(self, db: apsw.Connection) -> int:
         """In one transaction: record runs and move their schedules on; how many. The clock decides here."""
         now = self._clock.now()
-        due = schedule_rows.due(db, now, RUNS_PER_COMMIT)
-        for schedule in due:
+        end_s = self._clock.monotonic() + WORK_PER_COMMIT_S
+        recorded = 0
+        for schedule in schedule_rows.due(db, now, RUNS_PER_COMMIT):
             run, next_time = run_of(schedule, now, self._zone)
             schedule_rows.record(db, run, run.due, next_time)
-        return len(due)
+            recorded += 1
+            if self._clock.monotonic() >= end_s:
+                break
+        return recorded
 
     async def _compare_clock(self) -> None:
         """Say so when the clock stands long before what was dealt with, as nothing runs twice."""

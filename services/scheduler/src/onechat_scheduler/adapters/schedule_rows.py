@@ -161,6 +161,12 @@ def runs(db: apsw.Connection, limit: int) -> list[Run]:
     ]
 
 
+def waits(db: apsw.Connection, run: Run) -> bool:
+    """Whether `run` is still to be handed over."""
+    sql = "SELECT EXISTS (SELECT 1 FROM runs WHERE schedule_id = ? AND due_time = ?)"
+    return bool(db.execute(sql, (run.schedule, micros(run.due))).get)
+
+
 def waiting(db: apsw.Connection) -> int:
     """How many runs are to be handed over."""
     return int(db.execute("SELECT count(*) FROM runs").get)

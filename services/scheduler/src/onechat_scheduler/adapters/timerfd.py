@@ -8,6 +8,7 @@ import ctypes
 import errno
 import os
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Self
@@ -77,10 +78,10 @@ class TimerFd:
             return False
         raise OSError(number, os.strerror(number))
 
-    def take(self) -> bool:
+    def take(self, read: Callable[[int, int], bytes] = os.read) -> bool:
         """Take the ring, or the news that the clock was set; False when there is neither."""
         try:
-            os.read(self._file, _READ_BYTES)
+            read(self._file, _READ_BYTES)
         except BlockingIOError:
             return False
         except OSError as error:
