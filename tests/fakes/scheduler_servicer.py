@@ -2,10 +2,11 @@
 
 Ids are never reused, each owner has its own alone, and a request id does a thing once. When a schedule runs
 it reads by another library than the service does, and without the service's rules for clock changes. `fail`
-makes a method refuse before it did its work or after. It passes what the real service passes:
-tests/contract/test_schedulers_alike.py.
+makes a method refuse before it did its work or after, `hold` makes it wait there. It passes what the real
+service passes: tests/contract/test_schedulers_alike.py.
 """
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -33,12 +34,6 @@ OWNER_MAX: Final = 200
 _FIELDS: Final = re.compile(r"([\d*,/-]+ ){4}[\d*,/-]+")
 _LEAST: Final = timedelta(minutes=5)
 _DESCRIPTOR: Final = service.DESCRIPTOR.services_by_name["SchedulerService"]
-_ALLOW: Final = {
-    "CreateSchedule": {"agent"},
-    "ListSchedules": {"agent", "operator"},
-    "DeleteSchedule": {"agent", "operator"},
-    "PreviewSchedule": {"agent", "operator"},
-}
 
 
 class TextInvalid(ServiceError):
@@ -73,12 +68,13 @@ class ScheduleUnknown(ServiceError):
 
 @dataclass(kw_only=True)
 class Fault:
-    """The next `times` calls of `method` fail with `error`, before their work is done or after."""
+    """The next call of `method` fails with `error` or waits, before its work is done or after."""
 
     method: str
-    error: ServiceError
     when: Literal["before", "after"] = "before"
-    times: int = 1
+    error: ServiceError | None = None  #: None: it waits for `released`
+    reached: asyncio.Event = field(default_factory=asyncio.Event)  #: a call has come as far
+    released: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(kw_only=True)
@@ -94,13 +90,13 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
     _given: int = 0
 
     async def CreateSchedule(self, request: Any, context: Any) -> service.CreateScheduleResponse:
-        return self._called("CreateSchedule", request, lambda: self._create(request))
+        return await self._called("CreateSchedule", request, lambda: self._create(request))
 
     async def DeleteSchedule(self, request: Any, context: Any) -> service.DeleteScheduleResponse:
-        return self._called("DeleteSchedule", request, lambda: self._delete(request))
+        return await self._called("DeleteSchedule", request, lambda: self._delete(request))
 
     async def ListSchedules(self, request: Any, context: Any) -> service.ListSchedulesResponse:
-        self._fault("ListSchedules", "before")
+        await self._fault("ListSchedules", "before")
         _want_owner(request.owner_id)
         if request.page_size < 0 or (request.page_token and not request.page_token.isdecimal()):
             raise BadPage
@@ -113,13 +109,19 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
         )
 
     async def PreviewSchedule(self, request: Any, context: Any) -> service.PreviewScheduleResponse:
-        self._fault("PreviewSchedule", "before")
+        await self._fault("PreviewSchedule", "before")
         times = self._times(request, min(request.runs, 100) if request.runs > 0 else 3)
         return service.PreviewScheduleResponse(times=map(_timestamp, times), zone=self.zone)
 
-    def fail(self, method: str, error: ServiceError, **how: Any) -> None:
-        """Have calls of `method` fail; see Fault."""
+    def fail(self, method: str, error: ServiceError, **how: Any) -> Fault:
+        """Have the next call of `method` fail; see Fault."""
         self.faults.append(Fault(method=method, error=error, **how))
+        return self.faults[-1]
+
+    def hold(self, method: str, **how: Any) -> Fault:
+        """Have the next call of `method` wait; see Fault."""
+        self.faults.append(Fault(method=method, **how))
+        return self.faults[-1]
 
     def due(self, number: int) -> str:
         """What the owner is to be told at a schedule's time; one with a single run is gone by then."""
@@ -174,9 +176,9 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
             raise CronInvalid
         return times[:count]
 
-    def _called(self, method: str, request: Any, act: Callable[[], Any]) -> Any:
+    async def _called(self, method: str, request: Any, act: Callable[[], Any]) -> Any:
         """What `act` gives, once for the same request id."""
-        self._fault(method, "before")
+        await self._fault(method, "before")
         body = method.encode() + request.SerializeToString(deterministic=True)
         if len(request.request_id) > 200 or not request.request_id.isascii():
             raise BadRequestId
@@ -188,17 +190,19 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
             answer = act()
             if request.request_id:
                 self._first[request.request_id] = (body, answer)
-        self._fault(method, "after", counts=False)
+        await self._fault(method, "after", counts=False)
         return answer
 
-    def _fault(self, method: str, when: str, *, counts: bool = True) -> None:
+    async def _fault(self, method: str, when: str, *, counts: bool = True) -> None:
         self.calls[method] += counts
         for fault in self.faults:
             if (fault.method, fault.when) == (method, when):
-                fault.times -= 1
-                if fault.times <= 0:
-                    self.faults.remove(fault)
-                raise fault.error
+                self.faults.remove(fault)
+                fault.reached.set()
+                if fault.error is not None:
+                    raise fault.error
+                await fault.released.wait()
+                return
 
 
 def served(scheduler: SchedulerServicer) -> Served:
@@ -208,7 +212,7 @@ def served(scheduler: SchedulerServicer) -> Served:
         add=lambda server: scheduler_service_pb2_grpc.add_SchedulerServiceServicer_to_server(
             scheduler, server
         ),
-        allow={name: frozenset(callers) for name, callers in _ALLOW.items()},
+        allow={method.name: frozenset({"agent", "operator"}) for method in _DESCRIPTOR.methods},
     )
 
 
