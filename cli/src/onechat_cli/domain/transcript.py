@@ -245,8 +245,8 @@ class Transcript:
         """The line over what came from `source`; empty for what names itself at the root: reports, runs."""
         if ":" in source and not source.startswith("schedule:"):
             return self._named(event, f"from {one_line(source, 80)}")
-        # An agent's id means nothing to people: a report begins with a name, a run with its schedule, and what
-        # is told says to whom.
+        # An agent's id means nothing to people: a report begins with a name, a run with its schedule, what is
+        # told says to whom.
         return "" if self._is_root(event.agent_id) else f"to {one_line(event.agent, 40)}"
 
     def _is_root(self, agent_id: str) -> bool:
