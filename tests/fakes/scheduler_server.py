@@ -18,6 +18,7 @@ from onechat.scheduler.v1 import scheduler_service_pb2_grpc
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
 from onechat_scheduler.__main__ import MIGRATIONS, NAME, served
+from onechat_scheduler.adapters.agent import AgentPort
 
 from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import Loopback, serving
@@ -87,8 +88,12 @@ async def scheduling(
     zone: str = "Europe/Rome",
     caller: str = "agent",
     vfs: str | None = None,
+    wakes: AgentPort | None = None,
 ) -> AsyncIterator[SchedulerServer]:
-    """The scheduler over the folder `data`, which may be empty, started at `now`."""
+    """The scheduler over the folder `data`, which may be empty, started at `now`.
+
+    `wakes`: who gets the runs, instead of the server's own `agent`.
+    """
     board, clock = HealthBoard(), ManualClock(now)
     alarm, agent = ManualAlarm(clock), WokenAgent(clock)
     async with Store.open(
@@ -99,12 +104,12 @@ async def scheduling(
         board=board,
         vfs=vfs,
     ) as store:
-        service_over = served(
+        service_over = await served(
             store=store,
             clock=clock,
             alarm=alarm,
             rng=Random(1),
-            agent=agent,
+            agent=wakes or agent,
             zone=ZoneInfo(zone),
             board=board,
         )

@@ -16,6 +16,7 @@ from onechat_runtime.store import Store, migrations_in
 from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import own_token
 
+from onechat_scheduler import zone_in_force
 from onechat_scheduler.adapters.agent import Agent, AgentPort
 from onechat_scheduler.adapters.alarm import Alarm, system_alarm
 from onechat_scheduler.book import Book
@@ -28,7 +29,7 @@ NAME: Final = "scheduler"
 MIGRATIONS: Final = "onechat_scheduler.migrations"
 
 
-def served(
+async def served(
     *,
     store: Store,
     clock: Clock,
@@ -38,7 +39,8 @@ def served(
     zone: ZoneInfo,
     board: HealthBoard,
 ) -> Served:
-    """The scheduler over `store`, with what runs behind its door."""
+    """The scheduler over `store`, whose expressions follow `zone`, with what runs behind its door."""
+    await zone_in_force.follow(store, zone)
     handover = HandOver(store, clock, rng, agent, board)
     ticker = Ticker(store, clock, alarm, zone, handover, board)
     servicer = SchedulerServicer(Book(store, clock, zone, ticker.nudge))
@@ -69,7 +71,7 @@ async def run(settings: SchedulerSettings) -> None:
         channel = await stack.enter_async_context(
             open_channel(settings.agent_address, token=own_token(settings, NAME), name=AGENT, board=board)
         )
-        service = served(
+        service = await served(
             store=store,
             clock=clock,
             alarm=stack.enter_context(system_alarm(clock)),
