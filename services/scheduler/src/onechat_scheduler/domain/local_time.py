@@ -19,7 +19,7 @@ _LOOSE: Final = re.compile(
     re.ASCII,
 )
 _SHOWN: Final = 40  #: characters of what was written that a refusal repeats
-_YEAR_MAX: Final = 9998  # the calendar's last year has no room for the offsets of zones
+_YEARS: Final = range(2, 9999)  # the calendar's first and last have no room for the offsets of zones
 _MINUTE: Final = timedelta(minutes=1)
 
 
@@ -89,8 +89,8 @@ def _wall(text: str, zone: ZoneInfo, now: datetime) -> datetime:
     if not (written := _EXACT.fullmatch(text)):
         raise TimeRefused(_what_to_write(text, zone, now))
     year, month, day, hour, minute = map(int, written.groups())
-    if not 1 <= year <= _YEAR_MAX:
-        raise TimeRefused(f"There is no year {year:04} here: write one up to {_YEAR_MAX}.")
+    if year not in _YEARS:
+        raise TimeRefused(f"There is no year {year:04} here: write one from {now.year} to {_YEARS[-1]}.")
     if not 1 <= month <= 12:
         raise TimeRefused(f"There is no month {month:02} in {quoted(text)}: write 01 to 12, as {_SHAPE}.")
     last = calendar.monthrange(year, month)[1]
