@@ -15,6 +15,8 @@ from onechat_scheduler.domain.schedule import Schedule
 LATE: Final = timedelta(seconds=10)  #: a run that is recorded so long after it was due says so
 # A change so shortly before the first run bears on it: the run may be moved by it, or be the first of two.
 _NEAR: Final = timedelta(days=1)
+# Known rules that change the clocks do so sooner; looking on to the last of many rare runs takes seconds.
+_FAR: Final = timedelta(days=20 * 365)
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -47,7 +49,9 @@ def remark(zone: ZoneInfo, times: Sequence[datetime], now: datetime) -> str:
     """
     if not times:
         return ""
-    change = change_between(zone, max(now, times[0] - _NEAR), times[-1])
+    start = max(now, times[0] - _NEAR)
+    end = min(times[-1], start + _FAR)
+    change = change_between(zone, start, end)
     if change is None:
         return ""
     forward = change.after > change.before
@@ -57,7 +61,7 @@ def remark(zone: ZoneInfo, times: Sequence[datetime], now: datetime) -> str:
         f"The clocks go {'forward' if forward else 'back'} {step}"
         f" on {_WEEKDAYS[was.weekday()]} {was:%Y-%m-%d}: {was:%H:%M} becomes {becomes:%H:%M}."
     )
-    again = change_between(zone, change.at, times[-1])
+    again = change_between(zone, change.at, end)
     return f"{told} They change again before the last of these runs." if again else told
 
 
