@@ -23,6 +23,7 @@ from bench import (
     memory_start,
     memory_views,
     results,
+    scheduler,
     turn_own_time,
 )
 from bench.figures import Figure, table
@@ -59,6 +60,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "turn_own_time": turn_own_time,
     "agent_turn": agent_turn,
     "agent_queue": agent_queue,
+    "scheduler": scheduler,
     "idle": idle,
 }
 

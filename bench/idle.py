@@ -75,14 +75,14 @@ async def _all_idle(folder: Path) -> AsyncIterator[dict[str, int]]:
 
 async def _span(processes: dict[str, int], seconds: float) -> dict[str, _Taken]:
     """What each process took over `seconds`."""
-    before = {name: _counts(pid) for name, pid in processes.items()}
+    before = {name: counts(pid) for name, pid in processes.items()}
     began = time.monotonic()
     await asyncio.sleep(seconds)
     took_s = time.monotonic() - began
-    return {name: _taken(pid, before[name], _counts(pid), took_s) for name, pid in processes.items()}
+    return {name: _taken(pid, before[name], counts(pid), took_s) for name, pid in processes.items()}
 
 
-def _counts(pid: int) -> tuple[float, int]:
+def counts(pid: int) -> tuple[float, int]:
     """(processor seconds, voluntary switches of all threads) since the start of the process."""
     cpu = psutil.Process(pid).cpu_times()
     switches = sum(

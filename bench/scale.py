@@ -19,6 +19,8 @@ class Scale:
     turns: int  #: in a round
     many_turns: int  #: in a round, where the slowest of a hundred is asked for
     flood_s: float  #: how long deliveries come at a steady rate
+    schedules: int  #: that a scheduler keeps
+    runs_due: int  #: one after the other, in a round
     rate_s: float  #: how long calls are counted
     settle_s: float  #: from the last start until idleness is measured
     idle_s: float  #: how long it is measured
@@ -36,6 +38,8 @@ FULL: Final = Scale(
     turns=30,
     many_turns=200,
     flood_s=60.0,
+    schedules=10_000,
+    runs_due=20,
     rate_s=2.0,
     settle_s=10.0,
     idle_s=10.0,
@@ -52,6 +56,8 @@ SMOKE: Final = Scale(
     turns=2,
     many_turns=3,
     flood_s=0.5,
+    schedules=20,
+    runs_due=3,
     rate_s=0.1,
     settle_s=0.1,
     idle_s=0.2,
