@@ -7,6 +7,7 @@ import pytest
 
 from tests.fakes.disk import Disk
 from tests.fakes.scheduler_bench import Bench, Running, made_disk
+from tests.fakes.scheduler_server import SchedulerServer, scheduling
 
 
 @pytest.fixture
@@ -24,3 +25,10 @@ def bench(tmp_path: Path, disk: Disk) -> Bench:
 async def running(bench: Bench) -> AsyncIterator[Running]:
     async with bench.running() as running:
         yield running
+
+
+@pytest.fixture
+async def scheduler(tmp_path: Path) -> AsyncIterator[SchedulerServer]:
+    """All of it, behind its door."""
+    async with scheduling(tmp_path) as scheduler:
+        yield scheduler
