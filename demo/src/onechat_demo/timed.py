@@ -68,7 +68,7 @@ class Due:
 
     def words(self) -> str:
         """It, as a reply."""
-        return f"It is time for schedule {self.number}: {self.task}" + (f" {self.late}" if self.late else "")
+        return f"It is time for schedule {self.number}: {self.task}" + (f"\n{self.late}" if self.late else "")
 
 
 def due_in(text: str) -> Due | None:

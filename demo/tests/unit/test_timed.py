@@ -140,7 +140,7 @@ def test_a_late_run_says_how_late_it_is(turn: Turn) -> None:
 
     reply = answer(turn(work(f"[Schedule 3] water the plants\n({late})")))
 
-    assert reply.text == f"{SIGNATURE}It is time for schedule 3: water the plants {late}"
+    assert reply.text == f"{SIGNATURE}It is time for schedule 3: water the plants\n{late}"
 
 
 def test_the_task_of_a_run_is_carried_out(turn: Turn, ran: Ran) -> None:
@@ -152,7 +152,7 @@ def test_the_task_of_a_run_is_carried_out(turn: Turn, ran: Ran) -> None:
     reply = answer(turn(run, *done))
 
     assert called(first) == [("shell", {"command": "ls"})]
-    assert reply.text.startswith(f"{SIGNATURE}It is time for schedule 3: run ls This run is 2 hours late")
+    assert reply.text.startswith(f"{SIGNATURE}It is time for schedule 3: run ls\nThis run is 2 hours late")
     assert reply.text.endswith("shell says: a.txt")
 
 
