@@ -10,9 +10,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from itertools import islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from onechat_scheduler.domain.clock_changes import offset_at
 from onechat_scheduler.domain.cron import Cron
 from onechat_scheduler.domain.local_time import after_gap, readings
 
@@ -45,24 +47,46 @@ def next_run(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
 
 def next_runs(cron: Cron, zone: ZoneInfo, after: datetime, count: int) -> list[datetime]:
     """The first `count` runs after `after`, rising; fewer when the calendar ends."""
-    runs: list[datetime] = []
-    while len(runs) < count and (run := next_run(cron, zone, runs[-1] if runs else after)):
-        runs.append(run)
-    return runs
+    return list(islice(_runs(cron, zone, after), count))
 
 
 def missed(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) -> Missed | None:
     """The runs after `after`, up to and at `until`; None when there is none."""
-    first = latest = next_run(cron, zone, after)
-    if first is None or latest is None or first > until:
+    runs = list(islice(takewhile(lambda run: run <= until, _runs(cron, zone, after)), COUNT_MAX + 1))
+    if not runs:
         return None
-    count = 1
-    while (run := next_run(cron, zone, latest)) and run <= until:
-        latest = run
-        if count == COUNT_MAX:
-            return Missed(count=count, is_more=True, first=first, latest=_latest(cron, zone, run, until))
-        count += 1
-    return Missed(count=count, is_more=False, first=first, latest=latest)
+    is_more = len(runs) > COUNT_MAX
+    return Missed(
+        count=min(len(runs), COUNT_MAX),
+        is_more=is_more,
+        first=runs[0],
+        latest=_latest(cron, zone, runs[-1], until) if is_more else runs[-1],
+    )
+
+
+def _runs(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
+    """All runs after `after`, rising."""
+    run = next_run(cron, zone, after)
+    while run:
+        yield run
+        for later in _later_that_day(cron, zone, run):
+            run = later
+            yield run
+        run = next_run(cron, zone, run)
+
+
+def _later_that_day(cron: Cron, zone: ZoneInfo, run: datetime) -> Iterator[datetime]:
+    """The runs after `run` on its day, if no clock change is near: then they differ as wall times do."""
+    try:
+        near = {offset_at(zone, run + timedelta(days=days)) for days in (-1, 0, 2)}
+    except OverflowError:  # at the end of the calendar
+        return
+    if len(near) > 1:
+        return
+    shows = run.astimezone(zone)
+    minute = shows.hour * 60 + shows.minute
+    for minutes in cron.times[bisect_right(cron.times, minute) :]:
+        yield run + timedelta(minutes=minutes - minute)
 
 
 def _latest(cron: Cron, zone: ZoneInfo, known: datetime, until: datetime) -> datetime:
