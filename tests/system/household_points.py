@@ -51,6 +51,7 @@ BESIDE: Final = (
     f"{COMMIT_OF}onechat_memory.indexing.step",
     f"{COMMIT_OF}onechat_memory.log_changes.load",
     f"{COMMIT_OF}onechat_memory.removing.run",
+    f"{COMMIT_OF}onechat_scheduler.zone_in_force.follow",
 )
 # A service that is struck once more as it takes up what the first strike has interrupted.
 TWICE: Final = tuple(
