@@ -43,11 +43,7 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
         of_all = not request.owner_id and current_caller() == "operator"
         owner = None if of_all else OwnerId(request.owner_id)
         schedules = self._book.page(owner, contract.place(request.page_token), size + 1)
-        more = len(schedules) > size
-        return v1.ListSchedulesResponse(
-            schedules=map(contract.schedule_to_proto, schedules[:size]),
-            next_page_token=contract.token_after(schedules[size - 1]) if more else "",
-        )
+        return contract.page(schedules, size)
 
     async def DeleteSchedule(
         self, request: v1.DeleteScheduleRequest, context: Any

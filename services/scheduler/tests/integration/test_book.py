@@ -2,9 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
+import apsw
 import grpc
 import pytest
 from onechat_runtime.errors import RemoteError
+from onechat_scheduler.adapters import schedule_rows
+from onechat_scheduler.domain.schedule import OwnerId
 from onechat_scheduler.servicer import DESCRIPTOR
 
 from tests.fakes.scheduler_server import MORNING, scheduling
@@ -47,6 +50,35 @@ async def test_a_list_comes_in_pages(scheduler):
             break
 
     assert pages == [[1, 2, 3], [4, 5, 6], [7]]
+
+
+async def test_long_texts_come_in_pages_that_a_call_can_carry(scheduler):
+    """A list that is refused as too large would be refused for ever."""
+    rows = {
+        "owner": OwnerId("ann"),
+        "text": "🪴" * 10_000,
+        "at": None,
+        "cron": "0 8 * * *",
+        "zone": "Europe/Rome",
+    }
+
+    def fill(db: apsw.Connection) -> None:
+        for _ in range(200):
+            schedule_rows.add(db, **rows, backed=True, now=MORNING, next_time=MORNING + timedelta(hours=1))
+
+    await scheduler.store.write(fill)
+
+    read, sizes, token = [], [], ""
+    while True:
+        page = await scheduler.listed(page_size=1_000, page_token=token)
+        read += [schedule.schedule_id for schedule in page.schedules]
+        sizes.append(page.ByteSize())
+        if not (token := page.next_page_token):
+            break
+
+    assert read == list(range(1, 201))
+    assert max(sizes) < 4 * 1024 * 1024
+    assert len(sizes) == 3
 
 
 async def test_a_page_that_ends_the_list_says_so(scheduler):

@@ -1,7 +1,7 @@
 """Between onechat.scheduler.v1 and our own nouns, both ways."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -17,6 +17,7 @@ from onechat_scheduler.errors import BadPage
 
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1_000
+PAGE_BYTES_MAX: Final = 3_000_000  # a client of gRPC takes 4 MiB if it is not told otherwise
 RUNS_DEFAULT: Final = 3
 RUNS_MAX: Final = 100
 _TOKEN: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")  # below what a row's numbers can be
@@ -55,9 +56,23 @@ def place(token: str) -> Place | None:
         raise BadPage from None
 
 
-def token_after(schedule: Schedule) -> str:
-    """What the page after `schedule`, which was shown with its time, is asked for by."""
-    return "" if schedule.next_time is None else f"{micros(schedule.next_time)}-{schedule.id}"
+def page(schedules: Sequence[Schedule], size: int) -> v1.ListSchedulesResponse:
+    """The first `size` of `schedules`, or as many as an answer can carry; it says where more begin."""
+    shown: list[v1.Schedule] = []
+    left = PAGE_BYTES_MAX
+    for each in map(schedule_to_proto, schedules[:size]):
+        left -= each.ByteSize()
+        if shown and left < 0:
+            break
+        shown.append(each)
+    more = len(schedules) > len(shown)
+    return v1.ListSchedulesResponse(
+        schedules=shown, next_page_token=_token(schedules[len(shown) - 1]) if more else ""
+    )
+
+
+def _token(last: Schedule) -> str:
+    return "" if last.next_time is None else f"{micros(last.next_time)}-{last.id}"
 
 
 def schedule_to_proto(schedule: Schedule) -> v1.Schedule:
