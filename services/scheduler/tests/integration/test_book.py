@@ -1,13 +1,11 @@
 """Schedules at the service's door: listed, removed, previewed, kept over a restart, and run."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
-import apsw
 import grpc
 import pytest
 from onechat_runtime.errors import RemoteError
-from onechat_scheduler.adapters import schedule_rows
-from onechat_scheduler.domain.schedule import OwnerId
 from onechat_scheduler.servicer import DESCRIPTOR
 
 from tests.fakes.scheduler_server import MORNING, scheduling
@@ -54,19 +52,7 @@ async def test_a_list_comes_in_pages(scheduler):
 
 async def test_long_texts_come_in_pages_that_a_call_can_carry(scheduler):
     """A list that is refused as too large would be refused for ever."""
-    rows = {
-        "owner": OwnerId("ann"),
-        "text": "🪴" * 10_000,
-        "at": None,
-        "cron": "0 8 * * *",
-        "zone": "Europe/Rome",
-    }
-
-    def fill(db: apsw.Connection) -> None:
-        for _ in range(200):
-            schedule_rows.add(db, **rows, backed=True, now=MORNING, next_time=MORNING + timedelta(hours=1))
-
-    await scheduler.store.write(fill)
+    await asyncio.gather(*(scheduler.create("🪴" * 10_000, cron="0 12 * * *") for _ in range(200)))
 
     read, sizes, token = [], [], ""
     while True:
