@@ -15,6 +15,7 @@ class ManualAlarm:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
+        self.furthest = clock.now()  #: the latest that the clock has shown
         self.waits = 0  #: how often somebody began to wait
         self._was_set = False
         self._waiting: tuple[datetime | None, asyncio.Future[None]] | None = None
@@ -54,12 +55,14 @@ class ManualAlarm:
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass."""
         self.clock.advance(seconds)
+        self.furthest = max(self.furthest, self.clock.now())
         if self.instant is not None and self.instant <= self.clock.now():
             self._ring()
 
     def set_clock(self, seconds: float) -> None:
         """Move the wall clock alone, forward or back, as a person or a time server does."""
         self.clock.step_wall_clock(seconds)
+        self.furthest = max(self.furthest, self.clock.now())
         self._was_set = not self._ring()
 
     def sleep_machine(self, seconds: float) -> None:
