@@ -96,7 +96,8 @@ class HandOver:
         except StoreFull:  # the same runs again once there is room: the agent service knows their keys
             await self._pause(0.0)
         except RemoteError as error:
-            log.info("handover_waits", code=error.code.name, reason=error.reason)
+            waiting = self._store.read(schedule_rows.waiting)
+            log.info("handover_waits", runs=waiting, code=error.code.name, reason=error.reason)
             await self._pause(error.retry_after_s or 0.0)
 
     def _next(self) -> list[Run]:

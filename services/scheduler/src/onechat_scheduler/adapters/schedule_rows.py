@@ -60,12 +60,6 @@ def add(
     )
 
 
-def by_id(db: apsw.Connection, schedule: ScheduleId) -> Schedule | None:
-    """The schedule of this id; None when there is none."""
-    rows = db.execute(f"SELECT {_COLUMNS}, next_time FROM schedules WHERE schedule_id = ?", (schedule,))
-    return next(map(_schedule, rows.fetchall()), None)
-
-
 def page(db: apsw.Connection, owner: OwnerId | None, after: Place | None, limit: int) -> list[Schedule]:
     """Up to `limit` schedules of `owner`, or of all for None, that follow `after`, by the time they are due.
 
