@@ -96,11 +96,10 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         keys = [delivery.key for delivery in request.deliveries]
         fault = self._fault("Deliver", keys)
         await _apply(fault, "before")
+        if any(self.deliveries.get(one.key, one) != one for one in request.deliveries):
+            raise KeyReused
         for delivery in request.deliveries:
-            known = self.deliveries.get(delivery.key)
-            if known is not None and known != delivery:
-                raise KeyReused
-            if known is None:
+            if delivery.key not in self.deliveries:
                 self.deliveries[delivery.key] = delivery
                 if self.replies is not None:
                     await self.take_turn(self.replies(delivery))
