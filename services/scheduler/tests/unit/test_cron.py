@@ -179,6 +179,8 @@ ALPHABET = "0123456789*/,-?#LWHRmonjan@ \t\u0663\u2009"
 @example("0 9 * * 1#9")
 @example("² 9 * * *")
 @example("0 9 * * , ")
+@example("`")
+@example("`. 9 * * *")
 def test_whatever_is_written_is_read_or_refused_in_one_line(text):
     cron, said = None, ""
     try:

@@ -52,7 +52,8 @@ WEEKDAY: Final = Field(
 
 
 def shown(text: str) -> str:
-    """`text` as a refusal repeats it: cut when it is long."""
+    """`text` as a refusal repeats it: cut when it is long, and nothing in it ends the quotation."""
+    text = text.replace("`", "'")
     return f"`{text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}`"
 
 

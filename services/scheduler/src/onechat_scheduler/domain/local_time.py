@@ -160,6 +160,6 @@ def _next_such(loose: re.Match[str], today: datetime) -> datetime | None:
 
 
 def quoted(text: str) -> str:
-    """`text` as a refusal repeats it: cut when it is long, on one line."""
-    line = " ".join(text.split())
+    """`text` as a refusal repeats it: cut when it is long, on one line; nothing in it ends the quotation."""
+    line = " ".join(text.replace("`", "'").split())
     return f"`{line if len(line) <= _SHOWN else line[: _SHOWN - 1] + '…'}`"
