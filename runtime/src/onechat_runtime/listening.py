@@ -141,7 +141,7 @@ async def listening(
     mirror = asyncio.create_task(opened.keep_health())
     try:
         await server.start()
-        async with _pages(opened, board) if pages else _no_pages():
+        async with _pages(opened, board, any_port=address.endswith(":0")) if pages else _no_pages():
             yield opened
     finally:
         mirror.cancel()
@@ -236,8 +236,8 @@ def _in_use(address: str, error: OSError | None = None) -> StartRefused:
 
 
 @asynccontextmanager
-async def _pages(opened: Listening, board: HealthBoard) -> AsyncIterator[None]:
-    """/healthz and /metrics beside `opened`."""
+async def _pages(opened: Listening, board: HealthBoard, *, any_port: bool) -> AsyncIterator[None]:
+    """/healthz and /metrics beside `opened`; at a port of its own where `opened` was given any that is free."""
 
     def healthz() -> Page:
         serving, body = health_page(board)
@@ -246,7 +246,7 @@ async def _pages(opened: Listening, board: HealthBoard) -> AsyncIterator[None]:
     def measured() -> Page:
         return Page(status=200, content_type=metrics.CONTENT_TYPE, body=metrics.page(board))
 
-    where = _pages_beside(opened.address)
+    where = 0 if any_port else _pages_beside(opened.address)
     try:
         async with serving_pages({"/healthz": healthz, "/metrics": measured}, where) as address:
             opened.pages_address = address
