@@ -237,7 +237,7 @@ def _in_use(address: str, error: OSError | None = None) -> StartRefused:
 
 @asynccontextmanager
 async def _pages(opened: Listening, board: HealthBoard, *, any_port: bool) -> AsyncIterator[None]:
-    """/healthz and /metrics beside `opened`; at a port of its own where `opened` was given any that is free."""
+    """/healthz and /metrics beside `opened`; at any free port where that was given one too."""
 
     def healthz() -> Page:
         serving, body = health_page(board)
