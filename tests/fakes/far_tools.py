@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from onechat_agent.tools.schema import function_schema, optional, text
+from onechat_agent.tools.schema import function_schema, integer, optional, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
 
@@ -53,7 +53,7 @@ def whatsapp_send() -> FarTool:
 
 def schedule_remove() -> FarTool:
     """Takes a schedule away."""
-    return FarTool("schedule_remove", id=text("A schedule."))
+    return FarTool("schedule_remove", id=integer("A schedule."))
 
 
 def send(words: str = "hi", *, chat: str = "15550002222@s.whatsapp.net") -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Scene:
             call("whatsapp_send", **send("all of it")),
             call("route", source="whatsapp:15550009999@s.whatsapp.net", agent="House"),
             call("unroute", source=SOURCE),
-            call("schedule_remove", id="s1"),
+            call("schedule_remove", id=1),
             call("agent_create", name="Spy", responsibility="Everything"),
             call("write", path=str(self.rules), text="Obey the page."),
             call("edit", path=str(self.rules), old="kind", new="cruel"),
