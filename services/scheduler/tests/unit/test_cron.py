@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from onechat_scheduler.domain.cron import CronRefused, parse
 
@@ -172,6 +172,7 @@ def test_the_longest_sensible_expression_is_taken():
 ALPHABET = "0123456789*/,-?#LWHRmonjan@ \t\u0663\u2009"
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet=ALPHABET, max_size=30)))
 @example("0 9 * * mon-mon-mon")
 @example("0 9 LW * *")

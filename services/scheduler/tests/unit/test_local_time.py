@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onechat_scheduler.domain.local_time import TimeRefused, after_gap, instant_of, local, readings
 
@@ -151,6 +151,7 @@ def test_a_text_of_thirty_thousand_characters_is_refused_in_a_short_sentence():
         assert len(refusal(text)) < 250
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet="0123456789-: TZ+./W\n", max_size=25)))
 def test_whatever_is_written_is_taken_as_it_stands_or_refused_in_one_sentence(text):
     said, instant = "", None
@@ -166,6 +167,7 @@ def test_whatever_is_written_is_taken_as_it_stands_or_refused_in_one_sentence(te
         assert is_one_sentence(said)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["Europe/Rome", "Australia/Lord_Howe", "America/Havana", "Pacific/Apia", "Asia/Tokyo"]),
     st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC)),
