@@ -17,6 +17,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from onechat.agent.v1 import delivery_pb2
+from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat.scheduler.v1 import scheduler_service_pb2 as v1
 from onechat.scheduler.v1 import scheduler_service_pb2_grpc
 from onechat_demo.prompt import Called, Said, Voice, read_prompt
@@ -133,6 +134,16 @@ class Scene:
         with closing(sqlite3.connect(self.services.data / "scheduler" / "store.db")) as db:
             return int(db.execute("SELECT count(*) FROM runs").fetchone()[0])
 
+    async def is_full(self, service: str) -> None:
+        """Return once `service` says that its disk is full."""
+        stub: Any = ops_service_pb2_grpc.SnapshotServiceStub(self.services.channel("operator", service))
+        async with asyncio.timeout(WITHIN_S):
+            while not any(
+                "free some space" in one.sentence
+                for one in (await stub.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=CALL_S)).troubles
+            ):
+                await asyncio.sleep(LOOK_S)
+
     # ------------------------------------------------------------ runs
 
     async def run_of(self, kind: str, point: Point | None = None) -> Given:
@@ -158,12 +169,8 @@ class Scene:
         key = key_of(number, due)
         await self.chat.until(lambda: self.chat.end_of(key) is not None, within_s)
         async with asyncio.timeout(WITHIN_S):
-            while await self._waits(number):
+            while (one := (await self.schedules()).get(number)) and _is_past(one):
                 await asyncio.sleep(LOOK_S)
-
-    async def _waits(self, number: int) -> bool:
-        one = (await self.schedules()).get(number)
-        return one is not None and one.next_time.ToDatetime(UTC) <= datetime.now(UTC)
 
     async def given(self, number: int) -> Given:
         """What has come of the schedule."""
@@ -202,6 +209,10 @@ def key_of(number: int, due: datetime) -> str:
 def next_year() -> str:
     """A local time that is far away."""
     return f"{datetime.now(UTC).year + 1}-06-15 18:00"
+
+
+def _is_past(one: v1.Schedule) -> bool:
+    return bool(one.next_time.ToDatetime(UTC) <= datetime.now(UTC))
 
 
 def hears_schedule(body: dict[str, Any]) -> bool:

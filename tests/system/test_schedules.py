@@ -28,6 +28,7 @@ from tests.system.schedules_run import (
 SEED = 20261130
 KILLS = 20
 SOON_S = 1.0  # from before a start until what is due soon is due
+TIME_TO_FILL_S = 5.0  # in which a scheduler starts, and its disk is filled
 LATE_AT_MOST = timedelta(seconds=1)
 LAST_SECOND = 45  # of a minute, in which there is time to set what the next one wants
 COMING, MISSING = 60, 10  # schedules that come due one after the other, and that have missed runs
@@ -86,6 +87,37 @@ async def test_what_comes_due_while_the_agent_is_away_is_given_when_it_is_back(
     assert [kinds[number] for number in left] == [DAILY]
 
 
+@pytest.mark.soak
+async def test_a_run_that_finds_full_disks_at_every_step_is_given_once(forks: Forks, tmp_path: Path) -> None:
+    """First nothing can be recorded, then the agent can store nothing, then what was given is not settled."""
+    async with scene_in(forks, tmp_path) as scene:
+        services, number = scene.services, await scene.create(ONCE)
+        await services.kill("scheduler")
+        due = scene.come_due(number, ONCE, in_s=TIME_TO_FILL_S)
+        await services.start("scheduler")
+        services.fill_disk("scheduler")
+        await scene.is_full("scheduler")
+        recorded = [scene.runs_recorded()]
+
+        services.fill_disk("agent")
+        services.free_disk("scheduler")
+        await scene.is_full("agent")
+        recorded.append(scene.runs_recorded())
+
+        services.fill_disk("scheduler")
+        services.free_disk("agent")
+        await scene.is_full("scheduler")
+        recorded.append(scene.runs_recorded())
+
+        services.free_disk("scheduler")
+        await scene.answered(number, due)
+        given = await scene.given(number)
+
+    assert recorded == [0, 1, 1]
+    assert given.logged == (f"[Schedule N] {TEXT}",)
+    assert (len(given.deliveries), given.replies, given.is_kept) == (1, 1, False)
+
+
 async def test_a_schedule_is_set_once_whoever_is_killed_while_the_root_sets_it(
     forks: Forks, tmp_path: Path
 ) -> None:
@@ -133,7 +165,7 @@ async def test_a_minute_that_really_comes_starts_a_turn_in_that_second(forks: Fo
 async def test_twenty_kills_while_schedules_come_due_give_each_of_them_once(
     forks: Forks, tmp_path: Path
 ) -> None:
-    """At moments that a seed decides; agent and memory are killed beside the scheduler."""
+    """At moments that a seed decides; the agent or the memory is killed beside the scheduler at times."""
     rng = random.Random(SEED)
     async with scene_in(forks, tmp_path) as scene:
         kinds = {await scene.create(kind): kind for kind in (*[ONCE] * COMING, *[DAILY] * MISSING)}
@@ -145,14 +177,14 @@ async def test_twenty_kills_while_schedules_come_due_give_each_of_them_once(
         await scene.services.start("scheduler")
         for _ in range(KILLS):
             await asyncio.sleep(rng.uniform(0, 2 * BETWEEN_S * COMING / KILLS))  # chance itself
-            struck = rng.sample(("scheduler", rng.choice(("agent", "memory"))), rng.choice((1, 2)))
+            struck = ["scheduler", *rng.sample(("agent", "memory"), rng.randrange(2))]
             for name in struck:
                 await scene.services.kill(name)
             await scene.services.start(*struck)
         for number, instant in due.items():
             await scene.answered(number, instant)
         came = {number: await scene.deliveries_of(number) for number in kinds}
-        told = Counter(text.splitlines()[0] for text in [one.text for one in await scene.chat.log()])
+        told = Counter(one.text.partition("\n")[0] for one in await scene.chat.log())
         left = await scene.schedules()
 
     assert {number: [one.key for one in some] for number, some in came.items()} == {
