@@ -9,7 +9,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,7 +30,9 @@ from tests.fakes.manual_alarm import ManualAlarm
 from tests.fakes.woken_agent import WokenAgent
 
 OWNER = OwnerId("root-id")
-START = datetime(2026, 1, 1, 9, tzinfo=UTC)
+START = datetime(2026, 1, 1, 9, tzinfo=UTC)  #: 10:00 in Rome
+SOON = "2026-01-01 10:30"  #: in Rome
+DUE = START + timedelta(minutes=30)  #: the same
 _TURNS = 20  # of the loop, that what a commit set off needs at the most before it waits again
 
 
@@ -200,6 +202,12 @@ class Bench:
                 if still and running.store.read(schedule_rows.waiting) == runs_left:
                     return
 
+    async def until_due(self, running: Running, *, runs_left: int = 0) -> None:
+        """Let DUE come, and wait for what it leads to."""
+        await self.at_rest(running)
+        self.advance_to(DUE)
+        await self.at_rest(running, runs_left=runs_left)
+
     async def ticker_at_rest(self, running: Running) -> None:
         """Return once what was committed so far is told, and all that is due now is recorded."""
         while True:
@@ -216,6 +224,11 @@ class Bench:
     def advance_to(self, instant: datetime) -> None:
         """Let the time until `instant` pass."""
         self.alarm.advance((instant - self.clock.now()).total_seconds())
+
+
+def key_of(schedule: ScheduleId) -> str:
+    """The key of its run at DUE."""
+    return f"schedule:{schedule}:2026-01-01T09:30Z"
 
 
 @contextmanager

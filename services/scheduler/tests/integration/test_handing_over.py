@@ -1,7 +1,7 @@
-"""Recorded runs on their way to the agent service: away, refusing, half at work; and removed on the way."""
+"""Recorded runs on their way to the agent service: it is away, the disk is full, one is removed meanwhile."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import grpc
 import pytest
@@ -11,26 +11,16 @@ from onechat_scheduler.adapters.agent import RUNS_MAX
 from onechat_scheduler.domain.schedule import Run
 
 from tests.fakes.disk import Disk
-from tests.fakes.scheduler_bench import OWNER, START, Bench, Running
+from tests.fakes.scheduler_bench import DUE, OWNER, SOON, Bench, Running, key_of
 
 HOUR = 3600.0
-SOON = "2026-01-01 10:30"
-DUE = START + timedelta(minutes=30)
-INVALID = RemoteError(grpc.StatusCode.INVALID_ARGUMENT, "no", reason="DELIVERY_INVALID")
-
-
-async def due(bench: Bench, running: Running, *, runs_left: int = 0) -> None:
-    """Let SOON come, and wait for what it leads to."""
-    await bench.at_rest(running)
-    bench.advance_to(DUE)
-    await bench.at_rest(running, runs_left=runs_left)
 
 
 async def test_a_one_time_schedule_goes_once_its_run_is_stored(bench: Bench, running: Running) -> None:
     await running.set("once", at=SOON)
     again = await running.set("again", cron="30 10 * * *")
 
-    await due(bench, running)
+    await bench.until_due(running)
 
     assert len(bench.agent.taken) == 2
     assert [one.id for one in running.schedules()] == [again.id]
@@ -42,7 +32,7 @@ async def test_while_the_agent_is_away_a_one_time_schedule_stays_and_is_listed(
     bench.agent.away = True
     schedule = await running.set(at=SOON)
 
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
 
     assert [(one.id, one.next_time) for one in running.schedules()] == [(schedule.id, DUE)]
 
@@ -52,7 +42,7 @@ async def test_an_hour_away_is_some_seventy_tries_at_the_most_and_loses_nothing(
 ) -> None:
     bench.agent.away = True
     await running.set_many(1000, DUE)
-    await due(bench, running, runs_left=1000)
+    await bench.until_due(running, runs_left=1000)
     for _ in range(360):
         bench.alarm.advance(10.0)
         await bench.at_rest(running, runs_left=1000)
@@ -70,7 +60,7 @@ async def test_an_hour_away_is_some_seventy_tries_at_the_most_and_loses_nothing(
 async def test_pauses_double_from_a_second_to_a_minute(bench: Bench, running: Running) -> None:
     bench.agent.away = True
     await running.set(at=SOON)
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
     pauses = []
     for _ in range(8):
         await bench.clock.until_sleeping()
@@ -87,7 +77,7 @@ async def test_when_the_agents_health_comes_back_nothing_waits_for_the_pause(
     running.agent_serves(True)
     bench.agent.away = True
     await running.set(at=SOON)
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
     running.agent_serves(False)
     bench.agent.away = False
     await bench.at_rest(running, runs_left=1)
@@ -103,7 +93,7 @@ async def test_a_delay_that_the_agent_names_is_kept(bench: Bench, running: Runni
     full = RemoteError(grpc.StatusCode.RESOURCE_EXHAUSTED, "full", reason="STORE_FULL", retry_after_s=30.0)
     bench.agent.refused[key_of(schedule.id)] = full
 
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
 
     assert bench.clock.sleepers == [30.0]
     assert running.board.troubles() == {}
@@ -114,7 +104,7 @@ async def test_an_answer_that_was_lost_leads_to_the_same_words_again_and_one_del
 ) -> None:
     bench.agent.answers_lost = 3
     schedule = await running.set(at=SOON)
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
 
     for _ in range(3):
         bench.alarm.advance(10.0)
@@ -128,7 +118,7 @@ async def test_an_answer_that_was_lost_leads_to_the_same_words_again_and_one_del
 async def test_the_longest_due_go_first_many_in_a_call(bench: Bench, running: Running) -> None:
     bench.agent.away = True
     await running.set_many(300, DUE)
-    await due(bench, running, runs_left=300)
+    await bench.until_due(running, runs_left=300)
     late = await running.set(at="2026-01-01 10:31")
     bench.advance_to(datetime(2026, 1, 1, 9, 31, tzinfo=UTC))
     await bench.at_rest(running, runs_left=301)
@@ -142,106 +132,10 @@ async def test_the_longest_due_go_first_many_in_a_call(bench: Bench, running: Ru
     assert list(bench.agent.taken)[-1] == f"schedule:{late.id}:2026-01-01T09:31Z"
 
 
-async def test_one_that_is_refused_holds_up_no_other_and_is_shown_and_kept(
-    bench: Bench, running: Running
-) -> None:
-    schedules = [await running.set(f"task {number}", at=SOON) for number in range(5)]
-    bench.agent.refused[key_of(schedules[2].id)] = INVALID
-
-    await due(bench, running, runs_left=1)
-
-    assert [text[-1] for text in bench.agent.texts()] == ["0", "1", "3", "4"]
-    (trouble,) = running.board.troubles().values()
-    assert trouble.sentence == (
-        f"A run of schedule {schedules[2].id} could not be given: the agent service refuses it"
-        " (INVALID_ARGUMENT DELIVERY_INVALID). It is kept and tried again. To drop it, remove the schedule."
-    )
-
-
-async def test_one_that_is_refused_is_tried_ever_more_seldom_until_it_is_taken(
-    bench: Bench, running: Running
-) -> None:
-    schedule = await running.set(at=SOON)
-    bench.agent.refused[key_of(schedule.id)] = INVALID
-    await due(bench, running, runs_left=1)
-    for _ in range(24 * 60):
-        bench.alarm.advance(60.0)
-        await bench.at_rest(running, runs_left=1)
-    tries = len(bench.agent.calls)
-
-    bench.agent.refused.clear()
-    bench.alarm.advance(1.3 * HOUR)
-    await bench.at_rest(running)
-
-    assert 20 <= tries <= 40
-    assert len(bench.agent.taken) == 1
-    assert running.board.troubles() == {}
-
-
-async def test_an_agent_that_came_back_is_asked_again_about_what_it_refused(
-    bench: Bench, running: Running
-) -> None:
-    """It may be another version, or may have been told to allow it."""
-    schedule = await running.set(at=SOON)
-    bench.agent.refused[key_of(schedule.id)] = INVALID
-    await due(bench, running, runs_left=1)
-    bench.agent.refused.clear()
-
-    running.agent_serves(True)
-    await bench.at_rest(running)
-
-    assert len(bench.agent.taken) == 1
-
-
-async def test_more_refused_ones_than_a_call_takes_do_not_hide_those_behind_them(
-    bench: Bench, running: Running
-) -> None:
-    await running.set_many(RUNS_MAX + 10, DUE)
-    for one in running.schedules():
-        bench.agent.refused[key_of(one.id)] = INVALID
-    await due(bench, running, runs_left=RUNS_MAX + 10)
-    await running.set("behind", at="2026-01-01 10:31")
-    await bench.at_rest(running, runs_left=RUNS_MAX + 10)
-
-    bench.advance_to(datetime(2026, 1, 1, 9, 31, tzinfo=UTC))
-    await bench.at_rest(running, runs_left=RUNS_MAX + 10)
-
-    assert [text.partition("] ")[2] for text in bench.agent.texts()] == ["behind"]
-
-
-async def test_a_run_that_the_agent_knows_in_other_words_was_given_and_is_settled(
-    bench: Bench, running: Running
-) -> None:
-    """An earlier version may have worded it before it was killed."""
-    other = await running.set("a", at=SOON)
-    known = await running.set("b", at=SOON)
-    worded = Run(schedule=known.id, owner=OWNER, due=DUE, text="[old] b", backed=True)
-    await bench.agent.deliver([worded])
-
-    await due(bench, running)
-
-    assert bench.agent.texts() == ["[old] b", f"[Schedule {other.id}] a"]
-    assert running.schedules() == []
-
-
-async def test_a_fault_of_our_own_in_a_call_is_a_refusal_of_that_run_alone(
-    bench: Bench, running: Running
-) -> None:
-    bad = await running.set("bad", at=SOON)
-    await running.set("good", at=SOON)
-    unusual: dict[str, Exception] = {key_of(bad.id): ValueError("of a library")}
-    bench.agent.refused = unusual  # type: ignore[assignment]
-
-    await due(bench, running, runs_left=1)
-
-    assert [text[-4:] for text in bench.agent.texts()] == ["good"]
-    assert "ValueError" in next(iter(running.board.troubles().values())).sentence
-
-
 async def test_a_schedule_removed_while_its_run_waits_is_not_given(bench: Bench, running: Running) -> None:
     bench.agent.away = True
     schedule = await running.set(at=SOON)
-    await due(bench, running, runs_left=1)
+    await bench.until_due(running, runs_left=1)
     await running.remove(schedule.id)
 
     bench.agent.away = False
@@ -249,21 +143,6 @@ async def test_a_schedule_removed_while_its_run_waits_is_not_given(bench: Bench,
     await bench.at_rest(running)
 
     assert bench.agent.taken == {}
-
-
-async def test_a_refused_run_whose_schedule_was_removed_is_no_trouble_any_more(
-    bench: Bench, running: Running
-) -> None:
-    schedule = await running.set(at=SOON)
-    bench.agent.refused[key_of(schedule.id)] = INVALID
-    await due(bench, running, runs_left=1)
-    assert running.board.troubles() != {}
-
-    await running.remove(schedule.id)
-    await bench.at_rest(running)
-
-    assert running.board.troubles() == {}
-    assert bench.clock.sleepers == []
 
 
 async def test_a_schedule_removed_while_its_run_is_being_given_leaves_nothing_behind(
@@ -318,7 +197,3 @@ async def test_runs_that_an_earlier_process_recorded_are_given_at_the_start_in_i
         await bench.at_rest(running)
 
     assert [taken.run for taken in bench.agent.taken.values()] == [worded]
-
-
-def key_of(schedule: int) -> str:
-    return f"schedule:{schedule}:2026-01-01T09:30Z"
