@@ -83,6 +83,14 @@ def test_a_time_that_a_clock_change_skips_is_refused_with_the_two_times_around_i
     assert later - earlier == timedelta(minutes=1)
 
 
+def test_now_itself_is_not_after_now():
+    on_the_minute = NOW.replace(second=0)
+
+    assert "is past" in refusal("2026-11-30 12:30", now=on_the_minute)
+    assert "write 2026-12-01 12:30" in refusal("12:30", now=on_the_minute)
+    assert "write 2027-11-30 12:30" in refusal("11-30 12:30", now=on_the_minute)
+
+
 def test_a_time_that_was_skipped_long_ago_is_past():
     assert "is past" in refusal("2025-03-30 02:30")
 

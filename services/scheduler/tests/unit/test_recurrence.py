@@ -57,6 +57,15 @@ def test_a_run_is_after_the_instant_that_is_asked_from_and_of_a_whole_minute():
     assert next_run(cron, ROME, at_nine.astimezone(ZoneInfo("Asia/Tokyo"))) == at_nine + timedelta(days=1)
 
 
+def test_where_clocks_had_odd_seconds_a_run_is_at_the_first_whole_minute_after_the_gap():
+    """Monrovia's clocks went from 00:00:00 to 00:44:30 in 1972."""
+    monrovia = ZoneInfo("Africa/Monrovia")
+
+    assert next_run(parse("10 0 * * *"), monrovia, instant("1972-01-06T12:00Z")) == instant(
+        "1972-01-07T00:45Z"
+    )
+
+
 def test_the_next_three_runs_come_in_order():
     runs = next_runs(parse("30 2 * * *"), ROME, instant("2027-03-26T12:00Z"), 3)
 

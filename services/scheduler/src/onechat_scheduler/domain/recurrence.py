@@ -76,9 +76,9 @@ def _runs(cron: Cron, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
 
 
 def _later_that_day(cron: Cron, zone: ZoneInfo, run: datetime) -> Iterator[datetime]:
-    """The runs after `run` on its day, if no clock change is near: then they differ as wall times do."""
+    """The runs after `run` on its day, if no clock change comes near: then they differ as wall times do."""
     try:
-        near = {offset_at(zone, run + timedelta(days=days)) for days in (-1, 0, 2)}
+        near = {offset_at(zone, run + timedelta(days=days)) for days in (0, 2)}
     except OverflowError:  # at the end of the calendar
         return
     if len(near) > 1:
@@ -128,8 +128,6 @@ def _walls(cron: Cron, after: datetime) -> Iterator[datetime]:
 
 def _goes_back(shows: datetime) -> timedelta:
     """How far the clock is going to be set back, when what it shows comes twice and this is the first."""
-    if shows.fold:
-        return _NONE
     now, then = shows.utcoffset(), shows.replace(fold=1).utcoffset()
     assert now is not None, "an aware time has an offset"
     assert then is not None, "an aware time has an offset"
