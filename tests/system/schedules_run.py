@@ -75,18 +75,16 @@ class Scene:
 
     # ------------------------------------------------------------ schedules
 
-    def request(self, kind: str) -> v1.CreateScheduleRequest:
-        """A schedule of the root's that is far from due, with a request id of its own."""
+    def request(self, kind: str, owner: str = "") -> v1.CreateScheduleRequest:
+        """A schedule that is far from due, the root's unless an owner is named; with its own request id."""
         self._made += 1
         when = {"at": next_year()} if kind == ONCE else {"cron": f"0 {self._daily_at.hour} * * *"}
-        request_id = f"made:{self._made}"
-        return v1.CreateScheduleRequest(
-            owner_id=self.root, text=TEXT, backed=True, request_id=request_id, **when
-        )
+        own = {"owner_id": owner or self.root, "request_id": f"made:{self._made}"}
+        return v1.CreateScheduleRequest(text=TEXT, backed=True, **own, **when)
 
-    async def create(self, kind: str) -> int:
+    async def create(self, kind: str, owner: str = "") -> int:
         """Set one; its id."""
-        request = self.request(kind)
+        request = self.request(kind, owner)
         answer = await again(lambda: self.scheduler.CreateSchedule(request, timeout=CALL_S))
         return int(answer.schedule.schedule_id)
 

@@ -5,6 +5,7 @@ Points at which the scheduler is killed: test_scheduler_crash_points.py.
 
 import asyncio
 import random
+import shutil
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,20 +13,24 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_REPLY, MESSAGE_KIND_WORK
+from onechat_agent.adapters import agent_folder
+from onechat_agent.domain.chat import AgentId
 
-from tests.fakes.five_services import Forks, until
+from tests.fakes.five_services import LOOK_S, Forks, until
 from tests.fakes.five_services_points import COMMIT_OF, Point
 from tests.system.schedules_run import (
     DAILY,
     DONE,
     ONCE,
     TEXT,
+    WITHIN_S,
     key_of,
     next_year,
     scene_in,
 )
 
 SEED = 20261130
+CHILD = AgentId("0123456789abcdef")
 KILLS = 20
 SOON_S = 1.0  # from before a start until what is due soon is due
 TIME_TO_FILL_S = 5.0  # in which a scheduler starts, and its disk is filled
@@ -85,6 +90,37 @@ async def test_what_comes_due_while_the_agent_is_away_is_given_when_it_is_back(
     assert {number: one.next_time.ToDatetime(UTC) for number, one in waiting.items()} == due
     assert [(len(one.deliveries), len(one.logged)) for one in given] == [(1, 1)] * len(kinds)
     assert [kinds[number] for number in left] == [DAILY]
+
+
+@pytest.mark.soak
+async def test_a_childs_schedules_come_to_the_child_and_go_when_it_goes(forks: Forks, tmp_path: Path) -> None:
+    """The scheduler is away when the folder is missed, and hears of it later."""
+    async with scene_in(forks, tmp_path) as scene:
+        services, agents = scene.services, scene.services.data / "agent" / "agents"
+        await services.stop("agent")
+        agent_folder.make(agents, "House", CHILD, area="what concerns the house")
+        await services.start("agent")
+        once, daily = [await scene.create(kind, owner=CHILD) for kind in (ONCE, DAILY)]
+        roots = await scene.create(DAILY)
+        await services.kill("scheduler")
+        due = scene.come_due(once, ONCE)
+        await services.start("scheduler")
+        await scene.answered(once, due)
+        came = await scene.deliveries_of(once)
+        kept = await scene.schedules()
+
+        await services.kill("scheduler")
+        await services.stop("agent")
+        shutil.rmtree(agents / "House")
+        await services.start("agent")
+        await services.start("scheduler")
+        async with asyncio.timeout(WITHIN_S):
+            while daily in (left := await scene.schedules()):
+                await asyncio.sleep(LOOK_S)
+
+    assert [one.agent_id for one in came] == [CHILD]
+    assert sorted(kept) == [daily, roots]
+    assert list(left) == [roots]
 
 
 @pytest.mark.soak
