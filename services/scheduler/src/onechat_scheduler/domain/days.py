@@ -5,10 +5,9 @@ falls on every day of the week, in years of every kind. So a month, a day and a 
 together come at some time, and no year has to be looked at. Times of the day: cron.py.
 """
 
-import calendar
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, date
+from datetime import date
 
 _LONGEST = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of a month, in a leap year
 
@@ -25,17 +24,6 @@ class DayRule:
     def matches(self, day: date) -> bool:
         """Whether it runs on `day`."""
         return day.month in self.months and self._names(day.day, day.isoweekday() % 7)
-
-    def from_day(self, day: date) -> Iterator[date]:
-        """The days that match, `day` or later, rising, to the end of the calendar."""
-        first = day.day
-        for year in range(day.year, MAXYEAR + 1):
-            for month in self.months:
-                if year == day.year and month < day.month:
-                    continue
-                if year != day.year or month != day.month:
-                    first = 1
-                yield from self._in_month(year, month, first)
 
     def comes(self) -> bool:
         """Whether there is any day that matches."""
@@ -59,12 +47,6 @@ class DayRule:
         if self.both:
             return day in self.days and weekday in self.weekdays
         return day in self.days or weekday in self.weekdays
-
-    def _in_month(self, year: int, month: int, first: int) -> Iterator[date]:
-        before, length = calendar.monthrange(year, month)  # the first day of the week is Monday, 0
-        for day in self.days if self.both else range(first, length + 1):
-            if first <= day <= length and self._names(day, (before + day) % 7):
-                yield date(year, month, day)
 
 
 def _in_turn(month: int) -> Iterator[tuple[int, int, int]]:

@@ -1,18 +1,22 @@
 """When a cron expression runs in a zone. Pure: the instant to start from is an argument.
 
-Runs are found by the wall clock, day by day, and each wall time is then read in the zone. A fixed time that a
-clock change skips runs at the first minute after the gap, one that comes twice at its first. An expression
-whose minute or hour begins with `*` follows the clock as it is, through both: it runs whenever the clock
-shows such a time. Instants are aware and UTC. Source: Debian's cron.
+croniter finds the wall times, without a zone; each is then read in the zone here. A fixed time that a clock
+skips runs at the first minute after the gap, one that comes twice at its first. An expression whose
+minute or hour begins with `*` follows the clock as it is, through both: it runs whenever the clock shows such
+a time. Instants are aware and UTC. Source: Debian's cron.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
-from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, timedelta
+from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from croniter import croniter
 
 from onechat_scheduler.domain.clock_changes import offset_at
 from onechat_scheduler.domain.cron import Cron
@@ -20,6 +24,8 @@ from onechat_scheduler.domain.local_time import after_gap, readings
 
 COUNT_MAX: Final = 1_000  #: missed runs are counted up to here
 _LAST_DAY: Final = date(MAXYEAR, 12, 30)  # the day after it has no room for the offsets of zones
+_ANY_WALL: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a wall time has no zone
+_YEARS_APART_MAX: Final = 100  # 29 February on one day of the week comes after 40 years at the latest
 _MINUTE: Final = timedelta(minutes=1)
 _NONE: Final = timedelta(0)
 
@@ -115,15 +121,26 @@ def _first_after(cron: Cron, zone: ZoneInfo, wall: datetime, after: datetime) ->
 
 
 def _walls(cron: Cron, after: datetime) -> Iterator[datetime]:
-    """The wall times after `after` that the expression names, rising."""
-    today = after.date()
-    minute = after.hour * 60 + after.minute
-    for day in cron.days.from_day(today):
-        if day > _LAST_DAY:
-            return
-        midnight = datetime.combine(day, time())
-        for minutes in cron.times[bisect_right(cron.times, minute) if day == today else 0 :]:
-            yield midnight + timedelta(minutes=minutes)
+    """The wall times after the minute of `after` that the expression names, rising."""
+    calendar = copy(_calendar(cron.text))  # it holds the place at which it is; threads must not share that
+    calendar.set_current(after.replace(second=0, microsecond=0))
+    try:
+        while (wall := calendar.get_next()).date() <= _LAST_DAY:
+            yield wall
+    except (ValueError, OverflowError):  # what croniter and the calendar say at its end
+        return
+
+
+@lru_cache(maxsize=256)  # to read an expression takes as long as several steps
+def _calendar(text: str) -> croniter:
+    """`text` as croniter reads it: day fields as Vixie cron has them, and dates up to a century apart."""
+    return croniter(
+        text,
+        _ANY_WALL,
+        ret_type=datetime,
+        implement_cron_bug=True,
+        max_years_between_matches=_YEARS_APART_MAX,
+    )
 
 
 def _goes_back(shows: datetime) -> timedelta:
