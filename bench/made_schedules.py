@@ -25,6 +25,7 @@ from bench.processes import TIMEOUT_S
 OWNERS: Final = ("benchmark-root", "benchmark-house", "benchmark-garden", "benchmark-calendar")
 OTHER_OWNER: Final = "benchmark-other"  # who has none of the made ones
 ZONE: Final = "Europe/Rome"
+OTHER_ZONE: Final = "America/New_York"
 AT_ONCE: Final = 32  # callers that make them
 TEXT: Final = "Number {number}: sum up what was said in the garden's group since yesterday, in three lines."
 _MICROS: Final = 1_000_000

@@ -23,6 +23,7 @@ from bench.baselines import empty_call, time_of
 from bench.figures import Figure, figure, milliseconds, ratio
 from bench.idle import MB, counts
 from bench.made_schedules import (
+    OTHER_ZONE,
     OWNERS,
     ZONE,
     come_due,
@@ -91,24 +92,29 @@ async def measure(scale: Scale) -> list[Figure]:
 
 
 @asynccontextmanager
-async def _scheduler(data: Path, agent: NotedAgent) -> AsyncIterator[ServiceProcess]:
-    told = {"ONECHAT_AGENT_ADDRESS": agent.address, "ONECHAT_TIME_ZONE": ZONE}
+async def _scheduler(data: Path, agent: NotedAgent, zone: str = ZONE) -> AsyncIterator[ServiceProcess]:
+    told = {"ONECHAT_AGENT_ADDRESS": agent.address, "ONECHAT_TIME_ZONE": zone}
     async with started("scheduler", data, told) as scheduler:
         yield scheduler
 
 
 async def _starts(one: Path, many: Path, agent: NotedAgent, scale: Scale) -> list[Figure]:
-    imports, few_s, many_s = [], [], []
+    imports: list[float] = []
+    taken: list[list[float]] = [[], [], []]
     for _ in range(scale.rounds):
         imports.append(await python_s(IMPORTS, one))
-        for data, taken in ((one, few_s), (many, many_s)):
-            async with _scheduler(data, agent) as scheduler:
-                taken.append(scheduler.serving_s)
+        for times, data, zone in zip(taken, (one, many, many), (ZONE, ZONE, OTHER_ZONE), strict=True):
+            async with _scheduler(data, agent, zone) as scheduler:
+                times.append(scheduler.serving_s)
+        async with _scheduler(many, agent):
+            pass  # its zone is the first one again
+    few_s, many_s, moved_s = taken
     return [
         milliseconds(IMPORTED, imports),
         milliseconds("start with 1 schedule", few_s),
         milliseconds(f"start with {scale.schedules:,}", many_s, at_most_ms=START_AT_MOST_MS),
         ratio("the same, of that with 1", many_s, few_s),
+        milliseconds("the same, when the user's zone has changed", moved_s),
     ]
 
 
@@ -217,11 +223,13 @@ async def _all_at_once(data: Path, agent: NotedAgent, scale: Scale) -> list[Figu
     """All that have a time, at one instant while the service sleeps."""
     at = time.time() + AHEAD_S
     due = come_due(data, one_time_ids(data), at, 0.0)
-    async with _scheduler(data, agent):
+    async with _scheduler(data, agent) as scheduler:
         came = await _all_came(agent, due)
+        after = _rss_mb(scheduler.pid)
     return [
         figure("due at once", [len(due)], ""),
         milliseconds("until the last of them was handed over", [max(came.values()) - at]),
+        figure("RSS after that", [after], "MB", at_most=RSS_AT_MOST_MB),
     ]
 
 
