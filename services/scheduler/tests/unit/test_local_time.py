@@ -116,7 +116,7 @@ def test_a_time_that_is_not_after_now_is_refused_as_it_was_understood(text):
         ("18:00", "no date", "2026-11-30 18:00"),
         ("9:00", "no date", "2026-12-01 09:00"),
         ("12:30", "no date", "2026-12-01 12:30"),
-        ("2027-01-05", "no time of day", "2027-01-05 09:00"),
+        ("2027-01-05", "no time of day", "2027-01-05 HH:MM"),
         ("2027-01-05T18:00", "YYYY-MM-DD HH:MM", "2027-01-05 18:00"),
         ("2027-01-05 18:00:00", "YYYY-MM-DD HH:MM", "2027-01-05 18:00"),
         ("2027-01-05T18:00Z", "Europe/Rome", "2027-01-05 19:00"),
@@ -152,6 +152,25 @@ def test_a_refusal_says_what_is_wrong_and_what_to_write(text, says, instead):
     assert says in said
     assert before
     assert instead in after
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("2026-11-30T12:25", "2026-11-30 12:25 in Europe/Rome is past"),
+        ("2026-1-5 9:00", "2026-01-05 09:00 in Europe/Rome is past"),
+        ("2026-11-30T20:30+09:00", "2026-11-30 12:30 in Europe/Rome is past"),
+        ("2027-03-28T02:30", "There is no 2027-03-28 02:30 in Europe/Rome"),
+        ("03-28 02:30", "There is no 2027-03-28 02:30 in Europe/Rome"),
+        ("9999-12-31T18:00", "There is no year 9999"),
+    ],
+)
+def test_what_cannot_be_is_never_what_to_write(text, says):
+    """Else who writes it in the right form is refused a second time."""
+    said = refusal(text)
+
+    assert is_one_sentence(said)
+    assert said.startswith(says)
 
 
 def test_a_text_of_thirty_thousand_characters_is_refused_in_a_short_sentence():

@@ -107,17 +107,22 @@ def _wall(text: str, zone: ZoneInfo, now: datetime) -> datetime:
 
 
 def _what_to_write(text: str, zone: ZoneInfo, now: datetime) -> str:
-    """The sentence for what is not of the shape; it names the time that was probably meant, where it can."""
+    """The sentence for what is not of the shape; it names the time that was probably meant, where it can.
+
+    Raises TimeRefused when that one cannot be taken either.
+    """
     today = now.astimezone(zone).replace(tzinfo=None)
     tomorrow = shown(datetime.combine(today.date() + timedelta(days=1), time(9)))
     if not text.strip():
         return f"The time is empty: write {_SHAPE}, such as {tomorrow}."
     if day := _iso_day(text):
-        return f"{quoted(text)} has no time of day: write it as well, such as {day} 09:00."
+        return f"{quoted(text)} has no time of day: write it as well, as {day} HH:MM."
     meant = _iso_time(text, zone)
     loose = _LOOSE.fullmatch(text.strip())
     if loose and not meant:
         meant = _next_such(loose, today)
+    if meant:
+        instant_of(shown(meant), zone, now)  # a time that is past or skipped is nothing to be told to write
     if meant and loose and not loose["year"]:
         lacks = "year" if loose["month"] else "date"
         return f"{quoted(text)} has no {lacks}: write {shown(meant)}, if that is meant."

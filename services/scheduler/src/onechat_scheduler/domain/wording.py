@@ -13,7 +13,7 @@ from onechat_scheduler.domain.recurrence import Missed
 from onechat_scheduler.domain.schedule import Schedule
 
 LATE: Final = timedelta(seconds=10)  #: a run that is recorded so long after it was due says so
-# A change so shortly before the first run bears on it: the run may be moved by it, or be the first of two.
+# A change so shortly before the first run bears on it, which may be moved by it.
 _NEAR: Final = timedelta(days=1)
 # Known rules that change the clocks do so sooner; looking on to the last of many rare runs takes seconds.
 _FAR: Final = timedelta(days=20 * 365)
