@@ -187,13 +187,19 @@ class HandOver:
         if not self._refused:
             self._board.clear(_TROUBLE)
             return
-        first = min(self._refused.values(), key=lambda one: one.schedule)
-        more = f", and {len(self._refused) - 1} more" if len(self._refused) > 1 else ""
-        self._board.trouble(
-            _TROUBLE,
-            f"A run of schedule {first.schedule}{more} could not be given: the agent service refuses it"
-            f" ({first.reason}). It is kept and tried again. To drop it, remove the schedule.",
-        )
+        first, *others = sorted(self._refused.values(), key=lambda one: one.schedule)
+        if others:
+            told = (
+                f"Runs of schedule {first.schedule} and {len(others)} more could not be given: the agent"
+                f" service refuses them (the first: {first.reason}). They are kept and tried again. To drop"
+                " one, remove its schedule."
+            )
+        else:
+            told = (
+                f"A run of schedule {first.schedule} could not be given: the agent service refuses it"
+                f" ({first.reason}). It is kept and tried again. To drop it, remove the schedule."
+            )
+        self._board.trouble(_TROUBLE, told)
 
     def _first_again(self) -> float | None:
         """Seconds until a refused run is tried again; None while there is none."""

@@ -30,6 +30,20 @@ async def test_one_that_is_refused_holds_up_no_other_and_is_shown_and_kept(
     )
 
 
+async def test_several_that_are_refused_are_one_sentence(bench: Bench, running: Running) -> None:
+    for schedule in [await running.set(f"task {number}", at=SOON) for number in range(3)]:
+        bench.agent.refused[key_of(schedule.id)] = INVALID
+
+    await bench.until_due(running, runs_left=3)
+
+    (trouble,) = running.board.troubles().values()
+    assert trouble.sentence == (
+        "Runs of schedule 1 and 2 more could not be given: the agent service refuses them (the first:"
+        " INVALID_ARGUMENT DELIVERY_INVALID). They are kept and tried again. To drop one, remove its"
+        " schedule."
+    )
+
+
 async def test_one_that_is_refused_is_tried_ever_more_seldom_until_it_is_taken(
     bench: Bench, running: Running
 ) -> None:
