@@ -131,8 +131,7 @@ def _when(words: str, now: datetime | None) -> Mapping[str, object] | None:
     if found := _DAILY.fullmatch(words):
         return _daily(found)
     if found := _OFTEN.fullmatch(words):
-        count = found["count"] or "1"
-        return {"cron": f"*/{count} * * * *" if found["unit"].lower() == "minute" else f"0 */{count} * * *"}
+        return _often(int(found["count"] or 1), found["unit"].lower())
     if now is None:
         return None
     if found := _SOON.fullmatch(words):
@@ -151,6 +150,13 @@ def _daily(found: re.Match[str]) -> Mapping[str, object] | None:
     if day not in _WEEKDAYS or clock is None:
         return None
     return {"cron": f"{clock[1]} {clock[0]} * * {_WEEKDAYS[day]}"}
+
+
+def _often(count: int, unit: str) -> Mapping[str, object] | None:
+    """Steps begin anew each hour or day, so only those that divide it are as far apart as was asked."""
+    if count and (60 if unit == "minute" else 24) % count:
+        return None
+    return {"cron": f"*/{count} * * * *" if unit == "minute" else f"0 */{count} * * *"}
 
 
 def _clock(found: re.Match[str]) -> tuple[int, int] | None:

@@ -76,7 +76,16 @@ def test_what_comes_again_and_again_is_cron(turn: Turn, text: str, cron: str, ta
 
 
 @pytest.mark.parametrize(
-    "text", ["every day at 25: go", "every fortnight at 8: go", "remind me some day to go", "every day I eat"]
+    "text",
+    [
+        "every day at 25: go",
+        "every fortnight at 8: go",
+        "remind me some day to go",
+        "every day I eat",
+        "every 45 minutes: go",
+        "every 90 minutes: go",
+        "every 7 hours: go",
+    ],
 )
 def test_words_that_are_no_time_set_nothing(turn: Turn, text: str) -> None:
     reply = answer(turn(text))
