@@ -3,9 +3,6 @@
 import asyncio
 from datetime import UTC, datetime
 
-import grpc
-import pytest
-from onechat_runtime.errors import RemoteError
 from onechat_scheduler.adapters import schedule_rows
 from onechat_scheduler.adapters.agent import RUNS_MAX
 from onechat_scheduler.domain.schedule import Run
@@ -55,48 +52,6 @@ async def test_an_hour_away_is_some_seventy_tries_at_the_most_and_loses_nothing(
     assert 50 <= tries <= 80
     assert len(bench.agent.taken) == 1000
     assert set(bench.agent.given.values()) == {1}
-
-
-async def test_pauses_double_from_a_second_to_a_minute(bench: Bench, running: Running) -> None:
-    bench.agent.away = True
-    await running.set(at=SOON)
-    await bench.until_due(running, runs_left=1)
-    pauses = []
-    for _ in range(8):
-        await bench.clock.until_sleeping()
-        pauses.append(bench.clock.sleepers[0])
-        bench.alarm.advance(pauses[-1])
-        await bench.at_rest(running, runs_left=1)
-
-    assert pauses == [pytest.approx(base, rel=0.21) for base in (1, 2, 4, 8, 16, 32, 60, 60)]
-
-
-async def test_when_the_agents_health_comes_back_nothing_waits_for_the_pause(
-    bench: Bench, running: Running
-) -> None:
-    running.agent_serves(True)
-    bench.agent.away = True
-    await running.set(at=SOON)
-    await bench.until_due(running, runs_left=1)
-    running.agent_serves(False)
-    bench.agent.away = False
-    await bench.at_rest(running, runs_left=1)
-
-    running.agent_serves(True)
-    await bench.at_rest(running)
-
-    assert len(bench.agent.taken) == 1
-
-
-async def test_a_delay_that_the_agent_names_is_kept(bench: Bench, running: Running) -> None:
-    schedule = await running.set(at=SOON)
-    full = RemoteError(grpc.StatusCode.RESOURCE_EXHAUSTED, "full", reason="STORE_FULL", retry_after_s=30.0)
-    bench.agent.refused[key_of(schedule.id)] = full
-
-    await bench.until_due(running, runs_left=1)
-
-    assert bench.clock.sleepers == [30.0]
-    assert running.board.troubles() == {}
 
 
 async def test_an_answer_that_was_lost_leads_to_the_same_words_again_and_one_delivery(
