@@ -122,7 +122,7 @@ def _first_after(cron: Cron, zone: ZoneInfo, wall: datetime, after: datetime) ->
 
 def _walls(cron: Cron, after: datetime) -> Iterator[datetime]:
     """The wall times after the minute of `after` that the expression names, rising."""
-    calendar = copy(_calendar(cron.text))  # it holds the place at which it is; threads must not share that
+    calendar = copy(_calendar(cron))  # it holds the place at which it is; threads must not share that
     calendar.set_current(after.replace(second=0, microsecond=0))
     try:
         while (wall := calendar.get_next()).date() <= _LAST_DAY:
@@ -132,15 +132,26 @@ def _walls(cron: Cron, after: datetime) -> Iterator[datetime]:
 
 
 @lru_cache(maxsize=256)  # to read an expression takes as long as several steps
-def _calendar(text: str) -> croniter:
-    """`text` as croniter reads it: day fields as Vixie cron has them, and dates up to a century apart."""
+def _calendar(cron: Cron) -> croniter:
+    """`cron` as croniter reads it: day fields as Vixie cron has them, and dates up to a century apart."""
     return croniter(
-        text,
+        _without_days_that_never_come(cron),
         _ANY_WALL,
         ret_type=datetime,
         implement_cron_bug=True,
         max_years_between_matches=_YEARS_APART_MAX,
     )
+
+
+def _without_days_that_never_come(cron: Cron) -> str:
+    """Its text, by the days of the week alone where its months have none of its days.
+
+    For each run, croniter would look for such a day through a century.
+    """
+    if cron.days.both or cron.days.days[0] <= cron.days.last_day():
+        return cron.text
+    minute, hour, _, month, weekday = cron.text.split()
+    return f"{minute} {hour} * {month} {weekday}"
 
 
 def _goes_back(shows: datetime) -> timedelta:
