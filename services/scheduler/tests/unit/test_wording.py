@@ -178,3 +178,9 @@ def test_runs_of_three_thousand_years_are_looked_through_at_once():
 
     assert said == ""
     assert took_s < 0.5  # seconds if it looked at each day
+
+
+def test_a_run_at_the_end_of_the_calendar_is_looked_at_like_any_other():
+    last = utc("9998-12-31T22:59")
+
+    assert remark(ROME, [last], utc("2026-11-30T12:00")) == ""

@@ -50,7 +50,7 @@ def remark(zone: ZoneInfo, times: Sequence[datetime], now: datetime) -> str:
     if not times:
         return ""
     start = max(now, times[0] - _NEAR)
-    end = min(times[-1], start + _FAR)
+    end = start + min(times[-1] - start, _FAR)  # the calendar may end before `_FAR` does
     change = change_between(zone, start, end)
     if change is None:
         return ""
