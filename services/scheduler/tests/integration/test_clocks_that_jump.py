@@ -98,6 +98,16 @@ async def test_a_clock_behind_by_less_than_an_hour_is_nothing_to_tell(bench: Ben
     assert running.board.troubles() == {}
 
 
+async def test_a_clock_behind_by_more_than_an_hour_is_told_of(bench: Bench, running: Running) -> None:
+    await running.set(cron="0 12 * * *")
+    await bench.at_rest(running)
+
+    bench.alarm.set_clock(-70 * MINUTE)
+    await bench.at_rest(running)
+
+    assert "clock" in running.board.troubles()
+
+
 async def test_a_start_with_a_clock_that_stands_back_tells_of_it_too(bench: Bench) -> None:
     async with bench.running() as running:
         schedule = await running.set(cron="0 12 * * *")
