@@ -89,7 +89,7 @@ async def test_the_user_stands_behind_a_run_as_far_as_behind_its_schedule(
         assert [one.state for one in await listed(house)] == ([] if backed else [OPEN])
 
 
-async def test_what_a_backed_run_sets_or_tells_is_backed_too(
+async def test_what_a_backed_run_tells_another_agent_is_backed_too(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     async with living(tmp_path, memory, model) as house:

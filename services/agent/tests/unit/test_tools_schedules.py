@@ -306,6 +306,9 @@ def test_schemas_are_the_same_bytes_whatever_the_zone(zone):
         "an order to yourself with all that you need to know",
         "Give either `at` or `cron`",
         "begins with `[Schedule ID]`",
+        "steps on `*` or a range; no names, no macros",
+        "at least five minutes apart",
+        "else one of them is enough",
     ],
 )
 def test_the_model_is_told_how_to_set_one(fact):

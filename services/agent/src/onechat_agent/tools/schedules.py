@@ -69,8 +69,9 @@ class ScheduleSetTool:
             text(
                 "For runs again and again, in the user's local time: five fields of numbers, minute, hour, "
                 "day of the month, month, day of the week (0 and 7 are Sunday), such as `0 8 * * 1-5` for "
-                "workdays at eight. `*`, lists, ranges and steps on these; no names, no macros. Runs lie at "
-                "least five minutes apart."
+                "workdays at eight. `*`, lists, ranges, and steps on `*` or a range; no names, no macros. "
+                "Runs lie at least five minutes apart. If either day field begins with `*`, a day must "
+                "match both, else one of them is enough."
             )
         ),
     )
