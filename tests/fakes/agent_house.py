@@ -34,6 +34,7 @@ from onechat_agent.tools.tool import Tool
 from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
 from onechat_runtime.channels import new_channel
 from onechat_runtime.clock import Clock, SystemClock
+from onechat_runtime.errors import RemoteError
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
 
@@ -133,10 +134,18 @@ class House:
         return found(self.seen)[0]
 
     async def memory_holds(self, messages: int) -> None:
-        """Returns once the root's log has at least so many messages."""
+        """Returns once the root's log, which may have to be made first, has at least so many messages."""
         async with asyncio.timeout(TIMEOUT_S):
-            while (await self.memory.stats(self.seat.id)).log.length < messages:
+            while await self._length() < messages:
                 await asyncio.sleep(0.01)
+
+    async def _length(self) -> int:
+        try:
+            return int((await self.memory.stats(self.seat.id)).log.length)
+        except RemoteError as error:
+            if error.reason != "LOG_UNKNOWN":
+                raise
+            return 0
 
     async def logged(self, line: str, of: str = "") -> None:
         """Returns once that agent's log has `line`, as `lines` shows it."""

@@ -94,7 +94,7 @@ async def to_the_end(bench: Bench, running: Running, end: datetime) -> None:
         await bench.at_rest(running)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
 async def test_three_rough_weeks_in_which_every_run_is_given_or_counted_once(
     tmp_path: Path, disk: Disk, seed: int
 ) -> None:
