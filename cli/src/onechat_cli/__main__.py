@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from onechat_cli.arguments import parser
+from onechat_cli.domain.safe_text import harmless_line
 from onechat_cli.outcome import CommandFailed, Exit
 
 
@@ -68,7 +69,7 @@ def _drop_answer() -> None:
 def _complain(text: str, code: Exit) -> Exit:
     with suppress(OSError):  # nobody to complain to
         for line in text.splitlines():
-            print(f"onechat: {line}", file=sys.stderr)
+            print(f"onechat: {harmless_line(line)}", file=sys.stderr)
     return code
 
 

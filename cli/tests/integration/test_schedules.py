@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -249,3 +252,19 @@ async def test_a_token_that_is_not_known_says_where_it_is_read(run, tmp_path):
 
     with pytest.raises(CommandFailed, match="scheduler service does not know this token"):
         await run(ONECHAT_TOKEN_FILE=str(token))
+
+
+async def test_a_refusal_holds_nothing_that_a_terminal_obeys(variables, scheduler, tmp_path):
+    """A service repeats what it was given, which may have been pasted from anywhere."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ONECHAT_")}
+    ended = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "onechat_cli", "schedules", "preview", "\x1b[2J * * * *"),
+        cwd=tmp_path,
+        env={**clean, **variables, "ONECHAT_SCHEDULER_ADDRESS": scheduler.address},
+        stderr=subprocess.PIPE,
+    )
+
+    _, err = await ended.communicate()
+
+    assert ended.returncode == Exit.WRONG
+    assert err.decode().startswith("onechat: `␛[2J` as minute is not taken")
