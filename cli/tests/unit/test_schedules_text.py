@@ -70,8 +70,28 @@ def test_a_text_is_cut_to_the_terminals_width_and_whole_elsewhere():
     assert whole.count("water") == 40
 
 
-def test_a_narrow_terminal_still_shows_how_a_text_begins():
-    assert "water the plants" in schedule_lines([scheduled()], {}, 10)[1]
+def test_on_a_narrow_terminal_a_text_has_a_line_of_its_own():
+    found = [scheduled(at=None, cron="0 8 * * 1-5", text="water the plants and " * 9)]
+
+    assert schedule_lines(found, {"root-id": "One"}, 60) == [
+        "ID  NEXT (Europe/Rome)    WHEN         AGENT",
+        " 1  Tue 2027-01-05 18:00  0 8 * * 1-5  One",
+        "    water the plants and water the plants and water the pla…",
+    ]
+
+
+def test_no_line_is_wider_than_the_terminal():
+    """One that is would run over into the next, and the table could not be read."""
+    cron = ",".join(str(minute) for minute in range(0, 60, 5)) + " 1,3,5,7,9,11,13,15,17 * * *"
+    found = [scheduled(text="水" * 99, at=None, cron=cron, owner="家" * 99)]
+
+    for width in (60, 80, 120, 200):
+        for line in schedule_lines(found, {}, width):
+            assert len(line) + line.count("水") + line.count("家") <= width
+
+
+def test_the_narrowest_terminal_still_shows_how_a_text_begins():
+    assert "water the plants" in schedule_lines([scheduled()], {}, 10)[2]
 
 
 def test_nothing_in_a_text_ends_its_line_or_acts_on_a_terminal():

@@ -17,6 +17,7 @@ from onechat_cli.domain.zones import zone_of
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _CELL: Final = 40  # characters
 _TEXT_MIN: Final = 20  # columns
+_INDENT: Final = "    "  # of a text below the rest
 _IDS: Final = 10  # at most, in one sentence
 _TIME: Final = re.compile(r"\d{3,}-|[^:]*:", re.ASCII)  # cron has neither years nor colons
 
@@ -54,7 +55,10 @@ def is_time(text: str) -> bool:
 
 
 def schedule_lines(found: Sequence[Scheduled], names: Names, width: int | None) -> list[str]:
-    """A table of schedules in lines of `width` columns; with None each text stands whole, on one line."""
+    """A table of schedules in lines of `width` columns; with None each text stands whole, on one line.
+
+    Where there is little room beside the rest, each text has a line of its own.
+    """
     zones = {zone_of(one.zone).key for one in found}
     one_zone = zones.pop() if len(zones) == 1 else None
     head = ("ID", f"NEXT ({one_zone})" if one_zone else "NEXT", "WHEN", "AGENT")
@@ -63,9 +67,13 @@ def schedule_lines(found: Sequence[Scheduled], names: Names, width: int | None) 
     taken = max(map(len, begins))
     texts = [harmless_line(one.text) for one in found]
     if width is not None:
-        room = max(width - taken - 2, _TEXT_MIN)
-        texts = [fitting(" ".join(text.split()), room) for text in texts]
-    return [f"{begin:<{taken}}  {text}" for begin, text in zip(begins, ["TEXT", *texts], strict=True)]
+        texts = [" ".join(text.split()) for text in texts]
+    if width is None or width - taken - 2 >= _TEXT_MIN:
+        lines = [f"{begin:<{taken}}  {text}" for begin, text in zip(begins, ["TEXT", *texts], strict=True)]
+    else:
+        under = zip(begins[1:], texts, strict=True)
+        lines = [begins[0], *(line for begin, text in under for line in (begin, _INDENT + text))]
+    return lines if width is None else [fitting(line, max(width, len(_INDENT) + _TEXT_MIN)) for line in lines]
 
 
 def schedule_remarks(found: Sequence[Scheduled], now: datetime) -> list[str]:
