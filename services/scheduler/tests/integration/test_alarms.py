@@ -111,6 +111,20 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+@linux
+@pytest.mark.parametrize("instant", [datetime(2100, 1, 1, tzinfo=UTC), None])
+def test_the_kernel_is_asked_for_the_wall_clocks_instant_and_to_tell_when_it_is_set(
+    instant: datetime | None,
+) -> None:
+    """That it does so then cannot be tried: the clock is everybody's. What it was asked, it shows."""
+    with TimerFd() as timer:
+        timer.arm(instant)
+        shown = Path(f"/proc/self/fdinfo/{timer.fileno()}").read_text().splitlines()
+
+    assert "clockid: 0" in shown  # CLOCK_REALTIME
+    assert "settime flags: 03" in shown  # TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET
+
+
 async def readable(timer: TimerFd) -> None:
     loop = asyncio.get_running_loop()
     came = asyncio.Event()
