@@ -1,9 +1,9 @@
-"""A scheduler on loopback that keeps its promises and runs nothing: a test says when something is due.
+"""A scheduler on loopback that keeps its promises on what is set, and runs nothing.
 
 Ids are never reused, each owner has its own alone, and a request id does a thing once. When a schedule runs
-it reads by another library than the service does, and without the service's rules for clock changes. `fail`
-makes a method refuse before it did its work or after, `hold` makes it wait there. It passes what the real
-service passes: tests/contract/test_schedulers_alike.py.
+it reads by another library than the service does, and without the service's rules for clock changes. `hold`
+makes a method wait before it did its work or after. It passes what the real service passes:
+tests/contract/test_schedulers_alike.py.
 """
 
 import asyncio
@@ -67,12 +67,11 @@ class ScheduleUnknown(ServiceError):
 
 
 @dataclass(kw_only=True)
-class Fault:
-    """The next call of `method` fails with `error` or waits, before its work is done or after."""
+class Hold:
+    """The next call of `method` waits for `released`, before its work is done or after."""
 
     method: str
     when: Literal["before", "after"] = "before"
-    error: ServiceError | None = None  #: None: it waits for `released`
     reached: asyncio.Event = field(default_factory=asyncio.Event)  #: a call has come as far
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -85,7 +84,7 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
     zone: str = "Europe/Rome"
     schedules: dict[int, service.Schedule] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)  #: by method, failed ones too
-    faults: list[Fault] = field(default_factory=list)
+    holds: list[Hold] = field(default_factory=list)
     _first: dict[str, tuple[bytes, Message]] = field(default_factory=dict)  # by request id: body, answer
     _given: int = 0
 
@@ -96,7 +95,8 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
         return await self._called("DeleteSchedule", request, lambda: self._delete(request))
 
     async def ListSchedules(self, request: Any, context: Any) -> service.ListSchedulesResponse:
-        await self._fault("ListSchedules", "before")
+        self.calls["ListSchedules"] += 1
+        await self._held("ListSchedules", "before")
         _want_owner(request.owner_id)
         if request.page_size < 0 or (request.page_token and not request.page_token.isdecimal()):
             raise BadPage
@@ -109,26 +109,15 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
         )
 
     async def PreviewSchedule(self, request: Any, context: Any) -> service.PreviewScheduleResponse:
-        await self._fault("PreviewSchedule", "before")
+        self.calls["PreviewSchedule"] += 1
+        await self._held("PreviewSchedule", "before")
         times = self._times(request, min(request.runs, 100) if request.runs > 0 else 3)
         return service.PreviewScheduleResponse(times=map(_timestamp, times), zone=self.zone)
 
-    def fail(self, method: str, error: ServiceError, **how: Any) -> Fault:
-        """Have the next call of `method` fail; see Fault."""
-        self.faults.append(Fault(method=method, error=error, **how))
-        return self.faults[-1]
-
-    def hold(self, method: str, **how: Any) -> Fault:
-        """Have the next call of `method` wait; see Fault."""
-        self.faults.append(Fault(method=method, **how))
-        return self.faults[-1]
-
-    def due(self, number: int) -> str:
-        """What the owner is to be told at a schedule's time; one with a single run is gone by then."""
-        schedule = self.schedules[number]
-        if schedule.HasField("at"):
-            del self.schedules[number]
-        return f"[Schedule {number}] {schedule.text}"
+    def hold(self, method: str, **how: Any) -> Hold:
+        """Have the next call of `method` wait; see Hold."""
+        self.holds.append(Hold(method=method, **how))
+        return self.holds[-1]
 
     def _create(self, request: Any) -> service.CreateScheduleResponse:
         _want_owner(request.owner_id)
@@ -178,7 +167,8 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
 
     async def _called(self, method: str, request: Any, act: Callable[[], Any]) -> Any:
         """What `act` gives, once for the same request id."""
-        await self._fault(method, "before")
+        self.calls[method] += 1
+        await self._held(method, "before")
         body = method.encode() + request.SerializeToString(deterministic=True)
         if len(request.request_id) > 200 or not request.request_id.isascii():
             raise BadRequestId
@@ -190,18 +180,15 @@ class SchedulerServicer(scheduler_service_pb2_grpc.SchedulerServiceServicer):
             answer = act()
             if request.request_id:
                 self._first[request.request_id] = (body, answer)
-        await self._fault(method, "after", counts=False)
+        await self._held(method, "after")
         return answer
 
-    async def _fault(self, method: str, when: str, *, counts: bool = True) -> None:
-        self.calls[method] += counts
-        for fault in self.faults:
-            if (fault.method, fault.when) == (method, when):
-                self.faults.remove(fault)
-                fault.reached.set()
-                if fault.error is not None:
-                    raise fault.error
-                await fault.released.wait()
+    async def _held(self, method: str, when: str) -> None:
+        for hold in self.holds:
+            if (hold.method, hold.when) == (method, when):
+                self.holds.remove(hold)
+                hold.reached.set()
+                await hold.released.wait()
                 return
 
 
