@@ -38,6 +38,7 @@ DAILY = Schedule(
 )
 ONCE = replace(DAILY, number=4, at="2027-03-26 08:00", cron=None)
 AWAY = RemoteError(grpc.StatusCode.UNAVAILABLE, "nobody there")
+ENDED = RemoteError(grpc.StatusCode.CANCELLED, "the server went away")
 BUG = RemoteError(grpc.StatusCode.INTERNAL, "inside", reason="BUG")
 DOOR = RemoteError(grpc.StatusCode.PERMISSION_DENIED, "no", reason="CALLER_NOT_ALLOWED")
 
@@ -256,13 +257,18 @@ async def test_a_removal_that_the_scheduler_refuses_is_told_in_its_words():
             "Look with schedule_list before you try again.",
         ),
         (
+            ENDED,
+            "The scheduler service could not be reached: it is not known whether anything was {done}. "
+            "Look with schedule_list before you try again.",
+        ),
+        (
             BUG,
             "The scheduler service failed at this: it is not known whether anything was {done}. "
             "Look with schedule_list before you try again.",
         ),
         (DOOR, "The scheduler service failed at this: nothing was {done}."),
     ],
-    ids=["away", "bug", "door"],
+    ids=["away", "ended meanwhile", "bug", "door"],
 )
 async def test_a_scheduler_that_fails_is_one_plain_line(error, said):
     known = error is DOOR

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, reset_tzpath
 
 import apsw
 import pytest
@@ -139,3 +139,18 @@ def test_zones_of_other_rules_are_told_apart_and_the_same_rules_are_the_same():
 
     assert len(set(found.values())) == 4
     assert found == {zone: zone_rules.fingerprint(zone) for zone in found}
+
+
+def test_the_machines_own_rules_count_where_it_has_them(tmp_path):
+    """They are what times are read by, and newer than the package's after an update of the machine."""
+    (tmp_path / "Europe").mkdir()
+    (tmp_path / ROME).write_bytes(b"as of today")
+    reset_tzpath(to=[])
+    try:
+        packaged = zone_rules.fingerprint(ROME)
+        reset_tzpath(to=[str(tmp_path)])
+        machines = zone_rules.fingerprint(ROME)
+    finally:
+        reset_tzpath()
+
+    assert machines != packaged
