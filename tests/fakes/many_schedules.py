@@ -15,19 +15,19 @@ _WEEKDAYS = ("1-5", "0,6", "7", "3", "*/2")
 
 
 def made_cron(rng: random.Random) -> str:
-    """An expression, mostly of one run a day; many lie in the hours in which clocks change."""
+    """An expression, mostly of some runs a week; many lie in the hours in which clocks change."""
     minute = rng.choice(_MINUTES[:3]) if rng.random() < 0.1 else str(rng.randrange(0, 60, 5))
     hour = str(rng.choice((1, 2, 3)) if rng.random() < 0.4 else rng.randrange(24))
     match rng.randrange(100):
         case 0:
-            return f"{rng.choice(_MINUTES[3:])} * * * *"
+            return f"{rng.choice(_MINUTES[3:])} */3 * * *"
         case 1 | 2:
             return f"{minute} */4 * * *"
-        case sort if sort < 15:
+        case sort if sort < 30:
             return f"{minute} {hour} {rng.choice(_DAYS)} * *"
-        case sort if sort < 20:
-            return f"{minute} {hour} {rng.choice(_DAYS)} * {rng.choice(_WEEKDAYS)}"
         case sort if sort < 40:
+            return f"{minute} {hour} {rng.choice(_DAYS)} * {rng.choice(_WEEKDAYS)}"
+        case sort if sort < 65:
             return f"{minute} {hour} * * {rng.choice(_WEEKDAYS)}"
     return f"{minute} {hour} * * *"
 
