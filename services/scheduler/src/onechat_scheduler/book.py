@@ -26,7 +26,6 @@ from onechat_scheduler.domain.wording import remark
 from onechat_scheduler.errors import CronInvalid, OwnerInvalid, ScheduleUnknown, TextInvalid, TimeInvalid
 
 RUNS_TOLD: Final = 3  #: how many of the next runs whoever sets a schedule is told
-_ID_END: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +162,7 @@ def _must_own(owner: OwnerId) -> None:
 def _removed(db: apsw.Connection, owner: OwnerId, schedule: ScheduleId | None) -> int:
     if schedule is None:
         return schedule_rows.remove_all(db, owner)
-    if not 0 < schedule < _ID_END or not schedule_rows.remove(db, owner, schedule):
+    if not schedule_rows.remove(db, owner, schedule):
         raise ScheduleUnknown(
             f"There is no schedule {schedule} of this owner. List the schedules to see those that are there."
         )
