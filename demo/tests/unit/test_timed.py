@@ -36,6 +36,7 @@ def work(text: str) -> dict[str, str]:
         ("Please remind me on 2027-01-05 at 8:00: go", "2027-01-05 08:00", "go"),
         ("remind me to water the plants on 2027-01-05 at 18:00.", "2027-01-05 18:00", "water the plants"),
         ("remind me at 18:00 to eat", "2026-11-30 18:00", "eat"),
+        ("remind me at 14:05 to eat", "2026-12-01 14:05", "eat"),
         ("remind me at 9 to eat", "2026-12-01 09:00", "eat"),
         ("remind me tomorrow at 9:30 to eat at ten", "2026-12-01 09:30", "eat at ten"),
         ("remind me to eat at home at 18:00", "2026-11-30 18:00", "eat at home"),
