@@ -167,6 +167,7 @@ async def differing(scene: Scene, service: str, text: str, points: Sequence[Poin
     return found
 
 
+@pytest.mark.soak
 async def test_killed_right_after_any_row_of_the_table_a_turn_ends_as_if_it_had_not_been(
     forks: Forks, tmp_path: Path
 ) -> None:

@@ -39,8 +39,6 @@ ACTS = (  #: what a disk without room refuses
 QUICK = (
     "joined_appends.append",
     "chat_logs.complete",
-    "upkeep.swap",
-    "images.put",
 )
 SIDES: tuple[Literal["before", "after"], ...] = ("before", "after")
 

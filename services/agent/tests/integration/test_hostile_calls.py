@@ -49,7 +49,7 @@ async def test_turns_full_of_hostile_calls_end_and_lose_nothing(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     """A short taste of the long run below."""
-    await _converse(tmp_path, memory, model, seed=2, calls=150)
+    await _converse(tmp_path, memory, model, seed=2, calls=75)
 
 
 @pytest.mark.soak

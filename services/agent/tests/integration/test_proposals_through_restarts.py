@@ -204,6 +204,7 @@ async def test_an_outcome_that_is_on_disk_is_told_once_through_restarts(
     for _ in range(2):
         async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
             assert (await answer(house, yes=True)) == first
+            await until_state(house, DONE)
             assert states(house) == [OPEN, APPROVED, DONE]
             assert len(outcomes(house)) == 1
     assert len(sending.asked) == 1

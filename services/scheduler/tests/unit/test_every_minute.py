@@ -152,6 +152,7 @@ def test_runs_around_a_clock_change_are_those_of_a_look_at_every_minute(name, mi
     assert found == {text: next_runs(parse(text), zone, after, len(runs)) for text, runs in found.items()}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("name", "middle"), CHANGES, ids=lambda value: value)
 def test_the_next_run_is_the_same_from_any_instant_since_the_one_before(name, middle):
     """The search starts at wherever the clock stands, also within an hour that comes twice."""
