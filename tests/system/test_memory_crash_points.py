@@ -36,10 +36,7 @@ ACTS = (  #: what a disk without room refuses
     "upkeep.delete",
 )
 # Those that every run of the tests passes; each takes some seconds, and the long runs pass all of them.
-QUICK = (
-    "joined_appends.append",
-    "chat_logs.complete",
-)
+QUICK = ("joined_appends.append",)
 SIDES: tuple[Literal["before", "after"], ...] = ("before", "after")
 
 

@@ -221,6 +221,7 @@ async def test_after_a_restart_the_turns_own_pictures_come_back_and_those_before
         assert colours(after[-1]["content"]) == [(255, 0, 0)], "the zoom is followed again"
 
 
+@pytest.mark.soak
 async def test_a_resumed_turn_chooses_the_same_of_too_many(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
