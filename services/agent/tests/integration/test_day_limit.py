@@ -159,7 +159,7 @@ async def test_pieces_whose_agent_used_up_its_day_since_their_lease_are_not_aske
         assert (len(house.requests("one")), ways.way.given_back.total()) == (1, 0)
 
         clock.advance(TO_TOMORROW_S)
-        await house.unbuilt("one")
+        await house.turned("one", clock)  # it may begin a pause only after that
 
 
 async def test_a_raised_limit_counts_from_the_next_start_on(
