@@ -34,6 +34,11 @@ def key_for_message(
     return DeliveryKey(f"telegram:{bot}:{chat}:{message}{edit}")
 
 
+def key_for_press(bot: BotId, press: str) -> str:
+    """The request id of the answer that a press of a button gives; `press` is Telegram's id of it."""
+    return f"telegram:{bot}:press:{press}"
+
+
 def key_for_update(bot: BotId, update: int, taken_us: int, place: int) -> str:
     """The inbox's own key of an update: `place` in the answer that was taken at `taken_us`."""
     return f"{bot}:{update}:{taken_us}:{place}"
