@@ -3,13 +3,15 @@
 Every call raises RemoteError. Deadlines are seconds.
 """
 
-from collections.abc import AsyncGenerator
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 import grpc.aio
 from google.protobuf.timestamp_pb2 import Timestamp
-from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2
+from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2, event_pb2, image_pb2
+from onechat.common.v1.chunk_pb2 import Chunk
 from onechat_runtime.channels import NO_DEADLINE
 from onechat_runtime.errors import RemoteError
 
@@ -31,6 +33,8 @@ from onechat_telegram.domain.wording import answered, asked
 DELIVER_S: Final = 10.0
 COMMAND_S: Final = 30.0
 LIST_S: Final = 10.0
+IMAGE_S: Final = 60.0
+_PIECE: Final = 65_536  # bytes of a chunk
 _CHANGE: Final = event_pb2.TurnChange
 
 
@@ -40,8 +44,12 @@ class Agent:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = agent_service_pb2_grpc.AgentServiceStub(channel)
 
-    async def deliver(self, key: DeliveryKey, written: Written, text: str) -> None:
+    async def deliver(
+        self, key: DeliveryKey, written: Written, text: str, images: Sequence[str] = ()
+    ) -> None:
         """Hand over a message of the owner; once this returns, the agent has it on its disk.
+
+        `images` are names that `put_image` gave.
 
         A key that was handed over before, with whatever words, counts as done.
         """
@@ -50,6 +58,7 @@ class Agent:
             source="user",
             kind=delivery_pb2.DELIVERY_KIND_USER,
             text=text,
+            images=images,
             time=_timestamp(datetime.fromtimestamp(written.edit_date or written.date, UTC)),
             reply_to=delivery_pb2.ReplyTo(chat=str(written.chat), message=str(written.message)),
             backed=True,
@@ -61,6 +70,11 @@ class Agent:
         except RemoteError as error:
             if error.reason != "KEY_REUSED":  # it is there, in an earlier version's words
                 raise
+
+    async def put_image(self, content: bytes) -> str:
+        """Store an image; the name by which a delivery names it. The same bytes always give the same name."""
+        response = await self._stub.PutImage(_chunks(content), timeout=IMAGE_S)
+        return str(response.name)
 
     async def run_command(self, line: str, key: DeliveryKey, given: datetime) -> str | None:
         """The answer to the command `line`, plain text; None when it is no command but a message."""
@@ -101,6 +115,13 @@ class Agent:
         request = agent_service_pb2.ListAgentsRequest(page_size=1)
         response = await self._stub.ListAgents(request, timeout=LIST_S)
         return str(response.agents[0].agent_id)
+
+
+async def _chunks(content: bytes) -> AsyncIterator[image_pb2.PutImageRequest]:
+    """`content` in pieces, and at the end, apart, its checksum."""
+    for start in range(0, len(content), _PIECE):
+        yield image_pb2.PutImageRequest(chunk=Chunk(content=content[start : start + _PIECE]))
+    yield image_pb2.PutImageRequest(chunk=Chunk(sha256=hashlib.sha256(content).digest()))
 
 
 def _event(response: agent_service_pb2.SubscribeResponse, root: str) -> AgentEvent:
