@@ -44,6 +44,15 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A hand-over that waits."""
+
+    key: str
+    body: bytes
+    time: datetime  #: UTC; when it was put
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Item:
     number: int
     kind: str
@@ -93,7 +102,18 @@ class Outbox:
         )
         self._store.when_committed(self._look.set)
 
-    def withdraw(self, db: apsw.Connection, *, kind: str, key: str) -> None:
+    @staticmethod
+    def queued(db: apsw.Connection, *, kind: str, lane: str) -> list[Queued]:
+        """What of `kind` waits in `lane`, the one at work too, in the order of the puts."""
+        rows: list[Any] = db.execute(
+            "SELECT key, body, time FROM outbox WHERE kind = ? AND lane = ? AND set_aside_time IS NULL"
+            " ORDER BY number",
+            (kind, lane),
+        ).fetchall()
+        return [Queued(key=key, body=body, time=instant(time)) for key, body, time in rows]
+
+    @staticmethod
+    def withdraw(db: apsw.Connection, *, kind: str, key: str) -> None:
         """Forget a hand-over in the caller's transaction, if it was not made yet; one at work is made."""
         db.execute("DELETE FROM outbox WHERE kind = ? AND key = ?", (kind, key))
 
