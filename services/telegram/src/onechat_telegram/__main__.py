@@ -56,7 +56,15 @@ async def run(settings: TelegramSettings, reached: Reached = on_we_go) -> None:
             )
             api = await stack.enter_async_context(BotApi.connected(settings.bot_token, settings.base_url))
             gateway = await opened_gateway(
-                api, Agent(channel), store, link, ownership, board=board, clock=clock, reached=reached
+                api,
+                Agent(channel),
+                store,
+                link,
+                ownership,
+                board=board,
+                clock=clock,
+                reached=reached,
+                show_drafts=settings.drafts,
             )
         servicer = TelegramServicer(store, gateway.outbox if gateway else None, link, ownership, clock)
         await serve(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from onechat_runtime.settings import Secret, ServiceSettings, address_of, secret, setting
+from onechat_runtime.settings import Secret, ServiceSettings, address_of, one_of, secret, setting
 
 TELEGRAM: Final = "https://api.telegram.org"
 
@@ -36,5 +36,11 @@ class TelegramSettings(ServiceSettings):
         parse=_user,
         default=None,
         doc="the Telegram user id of the bot's owner; unset: the first to send the pairing code",
+    )
+    drafts: bool = setting(
+        "TELEGRAM_DRAFTS",
+        parse=lambda text: one_of("1", "0")(text) == "1",
+        default=False,
+        doc="1: a long answer is shown as it comes, in one message that changes",
     )
     base_url: str = setting("TELEGRAM_BASE_URL", parse=_base_url, default=TELEGRAM, doc="the Bot API server")

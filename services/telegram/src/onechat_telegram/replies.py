@@ -1,4 +1,4 @@
-"""What the agent says, taken from its events as pieces on disk. Sending them: sending.py.
+"""What the agents say, taken from their events as pieces on disk. Sending them: sending.py.
 
 The pieces of an event and the place in the events are stored in one transaction, so each event is taken
 once. A first subscription begins with what comes after it.
@@ -16,23 +16,29 @@ from onechat_runtime.errors import RemoteError, StoreFull
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
-from onechat_telegram.adapters.agent import Agent
+from onechat_telegram.adapters.agent_events import AgentEvents
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.bot_errors import NotReached, delay_after
 from onechat_telegram.domain.events import (
     AgentEvent,
-    Asked,
     EventsMissed,
     NotShown,
     Opened,
+    PictureShown,
+    ProposalAnswered,
+    Proposed,
     Said,
+    TextCame,
+    TextVoid,
     TurnBegan,
     TurnOver,
 )
 from onechat_telegram.domain.ids import private_chat_of
-from onechat_telegram.domain.outgoing import EventPlace
-from onechat_telegram.domain.pieces import Piece, pieces_of, plain_pieces_of
+from onechat_telegram.domain.outgoing import EventPlace, Spot
+from onechat_telegram.domain.pieces import Piece, picture_pieces_of, pieces_of
+from onechat_telegram.domain.proposals import outcome_piece, question_pieces
 from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
+from onechat_telegram.drafts import Drafts
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.steps import Reached
 from onechat_telegram.typing_sign import TypingSign
@@ -43,22 +49,24 @@ log = logs.get("onechat_telegram.replies")
 
 
 class Replies:
-    """Follows the agent's events for the owner's chat."""
+    """Follows the agents' events for the owner's chat and for groups."""
 
     def __init__(
         self,
-        agent: Agent,
+        events: AgentEvents,
         store: Store,
         ownership: Ownership,
         typing: TypingSign,
+        drafts: Drafts,
         clock: Clock,
         rng: random.Random,
         reached: Reached,
     ) -> None:
-        self._agent = agent
+        self._events = events
         self._store = store
         self._ownership = ownership
         self._typing = typing
+        self._drafts = drafts
         self._clock = clock
         self._rng = rng
         self._reached = reached
@@ -83,7 +91,7 @@ class Replies:
             if place is not None:
                 self._followed.set()
             try:
-                async with aclosing(self._agent.follow(place)) as events:
+                async with aclosing(self._events.follow(place)) as events:
                     async for event in events:
                         failures = 0
                         await self._take(event, first=place is None)
@@ -92,6 +100,7 @@ class Replies:
             except (RemoteError, StoreFull) as error:
                 log.info("events_ended", error=type(error).__name__)
             self._typing.forget()
+            self._drafts.forget()
             failures += 1
             delay_s = delay_after(failures, NotReached(), self._rng.uniform(*_SPREAD))
             await self._clock.sleep(delay_s)
@@ -104,30 +113,44 @@ class Replies:
                     self._followed.set()
             case Said():
                 self._noticed[event.turn] = event.text
-                await self._say(event.place, event.text)
-            case Asked():
-                await self._show(event.place, plain_pieces_of(event.text))
+                await self._say(event.place, event.text, event.spot)
+            case PictureShown():
+                pieces = await asyncio.to_thread(picture_pieces_of, event.image, event.caption, render)
+                await self._show(event.place, pieces, event.spot)
+            case Proposed():
+                await self._show(event.place, question_pieces(event.question, event.text))
+            case ProposalAnswered():
+                ended = outcome_piece(event.question, event.text, event.agent, event.state, event.outcome)
+                await self._show(event.place, (ended,))
             case TurnBegan():
                 self._typing.begin(event.turn)
+                self._drafts.begin(event.turn)
             case TurnOver():
                 self._typing.end(event.turn)
+                self._drafts.end(event.turn)
                 said = self._noticed.pop(event.turn, "")
                 # A notice may have said already why there is no reply.
-                await self._say(event.place, event.failure if event.failure != said else "")
+                await self._say(event.place, event.failure if event.failure != said else "", event.spot)
+            case TextCame():
+                self._drafts.came(event.turn, event.step, event.offset, event.text)
+            case TextVoid():
+                self._drafts.void(event.turn, event.step)
             case NotShown():
                 pass  # taken with the next that is shown
 
-    async def _say(self, place: EventPlace, text: str) -> None:
-        await self._ownership.wait_known()
+    async def _say(self, place: EventPlace, text: str, spot: Spot | None) -> None:
         # Aside: a long reply takes seconds, in which updates and probes must be answered.
-        await self._show(place, await asyncio.to_thread(pieces_of, text, render))
+        await self._show(place, await asyncio.to_thread(pieces_of, text, render), spot)
 
-    async def _show(self, place: EventPlace, pieces: Sequence[Piece]) -> None:
+    async def _show(self, place: EventPlace, pieces: Sequence[Piece], spot: Spot | None = None) -> None:
         owner = await self._ownership.wait_known()
+        chat, answers, topic = private_chat_of(owner), None, None
+        if spot is not None:
+            chat, answers, topic = spot.chat, spot.answers, spot.topic
         self._reached("taking")
         now = self._clock.now()
         await self._store.write(
-            lambda db: piece_store.add_event(db, place, private_chat_of(owner), pieces, now)
+            lambda db: piece_store.add_event(db, place, chat, pieces, now, answers=answers, topic=topic)
         )
         self._reached("taken")
         self.added.set()

@@ -1,7 +1,8 @@
 """Sends pieces in their order: recorded as sending, sent, then message id and place in one transaction.
 
-What was certainly not sent is tried again for ever; what may have been is sent once more, marked; what
-Telegram refuses goes as plain text, and if that is refused too it is set aside.
+What was certainly not sent is tried again for ever; what may have been is, in a private chat, sent once more,
+marked; what Telegram refuses loses what it is refused for, and if nothing is left it is set aside. The
+owner's chat has a lane of its own, which waits for no group. How one piece is put: putting.py.
 """
 
 import asyncio
@@ -13,29 +14,32 @@ from typing import Final
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import StoreFull
+from onechat_runtime.errors import RemoteError, StoreFull
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
-from onechat_telegram.adapters.bot_api import BotApi
 from onechat_telegram.domain.bot_errors import (
     BotApiError,
     ChatClosed,
+    ChatMoved,
     NotReached,
     OutcomeUnknown,
     Refused,
     delay_after,
 )
-from onechat_telegram.domain.ids import MessageId, private_chat_of
-from onechat_telegram.domain.outgoing import REPEATS_MAX, Outgoing, PieceState, messages_of
+from onechat_telegram.domain.ids import ChatId, private_chat_of
+from onechat_telegram.domain.outgoing import REPEATS_MAX, Outgoing, PieceState, after_refusal
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
+from onechat_telegram.putting import PictureLost, Putting
 from onechat_telegram.replies import Replies
 from onechat_telegram.steps import Reached
 
 KEPT_FOR_A_CLOSED_CHAT: Final = 50  # pieces; else one that is never opened would be flooded when it is
 _LAST_SEND_S: Final = 5.0  # for the answer to a send at work when the service ends
 _SPREAD: Final = (0.8, 1.2)
+
+Moved = Callable[[apsw.Connection, ChatId, ChatId], None]  #: a chat has another number now
 
 log = logs.get("onechat_telegram.sending")
 
@@ -45,7 +49,7 @@ class Sending:
 
     def __init__(
         self,
-        api: BotApi,
+        putting: Putting,
         store: Store,
         replies: Replies,
         link: Link,
@@ -53,8 +57,10 @@ class Sending:
         clock: Clock,
         rng: random.Random,
         reached: Reached,
+        moved: Moved = piece_store.move_chat,
     ) -> None:
-        self._api = api
+        """`moved` gives a chat its new number everywhere, in the transaction that it is called in."""
+        self._putting = putting
         self._store = store
         self._replies = replies
         self._link = link
@@ -62,6 +68,7 @@ class Sending:
         self._clock = clock
         self._rng = rng
         self._reached = reached
+        self._moved = moved
 
     async def open(self) -> None:
         """Before anything is sent: what the last process was sending may be in the chat, and is repeated."""
@@ -78,29 +85,51 @@ class Sending:
             log.warning("pieces_repeated", pieces=repeated)
 
     async def run(self) -> None:
-        """Send until cancelled."""
+        """Send to the owner's chat until cancelled."""
+        owner = await self._ownership.wait_known()
+        chat = private_chat_of(owner)
+        await self._run(lambda db: piece_store.next_piece(db, only=chat))
+
+    async def run_elsewhere(self) -> None:
+        """Send to all other chats until cancelled."""
+
+        def next_one(db: apsw.Connection) -> Outgoing | None:
+            owner = self._ownership.owner
+            return piece_store.next_piece(db, but=None if owner is None else private_chat_of(owner))
+
+        await self._run(next_one)
+
+    async def _run(self, next_one: Callable[[apsw.Connection], Outgoing | None]) -> None:
         failures = 0
         while True:
             self._replies.added.clear()
-            piece = self._store.read(piece_store.next_piece)
+            piece = self._store.read(next_one)
             if piece is None:
                 await self._replies.added.wait()
                 continue
             try:
-                await self._finished(piece)
+                await self._finished(piece, failures)
                 failures = 0
             except StoreFull:
                 failures += 1
                 await self._clock.sleep(delay_after(failures, NotReached(), 1.0))
-            except BotApiError as error:
+            except (BotApiError, RemoteError) as error:
                 failures += 1
-                delay_s = round(delay_after(failures, error, self._rng.uniform(*_SPREAD)), 1)
+                cause = error if isinstance(error, BotApiError) else NotReached()
+                delay_s = round(delay_after(failures, cause, self._rng.uniform(*_SPREAD)), 1)
                 log.info("send_waits", piece=piece.number, error=type(error).__name__, again_in_s=delay_s)
                 await self._clock.sleep(delay_s)
 
-    async def _finished(self, piece: Outgoing) -> None:
+    async def _finished(self, piece: Outgoing, failures: int) -> None:
         """Send `piece`, to its end also when the service ends meanwhile: else it would be sent twice."""
-        work = asyncio.ensure_future(self._send(piece))
+        try:
+            picture = await self._putting.picture(piece, failures)
+        except PictureLost as lost:
+            instead = lost.instead
+            log.warning("picture_lost", piece=piece.number, image=piece.image)
+            await self._store.write(lambda db: piece_store.send_instead(db, instead))
+            return
+        work = asyncio.ensure_future(self._send(piece, picture))
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -109,32 +138,35 @@ class Sending:
             await asyncio.gather(work, return_exceptions=True)
             raise
 
-    async def _send(self, piece: Outgoing) -> None:
+    async def _send(self, piece: Outgoing, picture: bytes) -> None:
         """One try. Raises what has to be waited for; the piece is then on disk as waiting."""
         await self._note(piece, PieceState.SENDING)
         self._reached("sending")
-        message: MessageId | None = None
         try:
-            for part in messages_of(piece):
-                message = await self._api.send(piece.chat, part)
+            message = await self._putting.put(piece, picture)
         except OutcomeUnknown as error:
             await self._unknown(piece, error)
+            return
         except Refused as error:
             await self._refused(piece, error)
+            return
+        except ChatMoved as error:
+            chat = error.chat
+            log.info("chat_moved", piece=piece.number)
+            await self._store.write(lambda db: self._moved(db, piece.chat, chat))
+            return
         except BotApiError as error:
             await self._note(piece, PieceState.WAITING)
-            if isinstance(error, ChatClosed):
-                await self._closed(piece)
+            if isinstance(error, ChatClosed) and not await self._closed(piece):
+                return
             raise
-        if message is None:
-            return
-        sent = message
         self._reached("sent")
-        now = self._clock.now()
-        await self._kept(lambda db: piece_store.set_sent(db, piece, sent, now))
+        now, bot = self._clock.now(), self._putting.bot
+        await self._kept(lambda db: piece_store.set_sent(db, piece, bot, message, now))
         self._reached("recorded")
         self._link.answered()
-        self._link.chat_closed(False)
+        if self._is_owners(piece):
+            self._link.chat_closed(False)
 
     async def _kept(self, job: Callable[[apsw.Connection], None]) -> None:
         """Write what must not be lost, however long the disk is full: the message may be in the chat."""
@@ -154,27 +186,34 @@ class Sending:
 
     async def _unknown(self, piece: Outgoing, error: BotApiError) -> None:
         log.warning("outcome_unknown", piece=piece.number, error=str(error), repeats=piece.repeats)
-        state = PieceState.WAITING if piece.repeats == 0 else PieceState.UNKNOWN
+        once_more = piece.repeats == 0 and not piece.in_group
+        state = PieceState.WAITING if once_more else PieceState.UNKNOWN
         now, again = self._clock.now(), replace(piece, repeats=piece.repeats + 1)
         await self._kept(lambda db: piece_store.set_state(db, again, state, now, str(error)))
 
     async def _refused(self, piece: Outgoing, error: BotApiError) -> None:
-        if piece.entities or piece.text != piece.plain:
-            log.warning("formatting_refused", piece=piece.number, error=str(error))
-            await self._store.write(lambda db: piece_store.make_plain(db, piece))
+        instead = after_refusal(piece, str(error))
+        if instead is not None:
+            log.warning("send_refused", piece=piece.number, error=str(error))
+            await self._store.write(lambda db: piece_store.send_instead(db, instead))
             return
         log.error("piece_set_aside", piece=piece.number, error=str(error))
         await self._note(piece, PieceState.ASIDE, str(error))
 
-    async def _closed(self, piece: Outgoing) -> None:
+    def _is_owners(self, piece: Outgoing) -> bool:
         owner = self._ownership.owner
-        if owner is None or piece.chat != private_chat_of(owner):
-            await self._note(piece, PieceState.ASIDE, "the chat of a former owner is closed")
-            return
+        return owner is not None and piece.chat == private_chat_of(owner)
+
+    async def _closed(self, piece: Outgoing) -> bool:
+        """The piece's chat takes no messages; whether to wait until it does."""
+        if not self._is_owners(piece):
+            await self._note(piece, PieceState.ASIDE, "the chat is closed, and not the owner's")
+            return False
         self._link.chat_closed(True)
         now = self._clock.now()
         dropped = await self._store.write(
-            lambda db: piece_store.drop_all_but(db, KEPT_FOR_A_CLOSED_CHAT, now)
+            lambda db: piece_store.drop_all_but(db, piece.chat, KEPT_FOR_A_CLOSED_CHAT, now)
         )
         if dropped:
             log.warning("pieces_dropped", pieces=dropped, why="the owner's chat is closed")
+        return True

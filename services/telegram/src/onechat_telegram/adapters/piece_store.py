@@ -12,10 +12,11 @@ from typing import Any, Final
 import apsw
 from onechat_runtime.clock import micros
 
+from onechat_telegram.domain.callbacks import Question
 from onechat_telegram.domain.entities import Entity
-from onechat_telegram.domain.ids import ChatId, MessageId
+from onechat_telegram.domain.ids import BotId, ChatId, MessageId
 from onechat_telegram.domain.outgoing import EventPlace, Outgoing, PieceState
-from onechat_telegram.domain.pieces import Piece
+from onechat_telegram.domain.pieces import Piece, PieceKind
 
 KEPT: Final = timedelta(days=90)  # as long as the agent keeps its events
 _TO_SEND: Final = "state IN ('waiting', 'sending')"
@@ -37,18 +38,35 @@ def set_place(db: apsw.Connection, place: EventPlace) -> None:
 
 
 def add_event(
-    db: apsw.Connection, place: EventPlace, chat: ChatId, pieces: Sequence[Piece], now: datetime
+    db: apsw.Connection,
+    place: EventPlace,
+    chat: ChatId,
+    pieces: Sequence[Piece],
+    now: datetime,
+    *,
+    answers: MessageId | None = None,
+    topic: int | None = None,
 ) -> None:
-    """Take the event at `place` with the pieces it makes; one that was taken before changes nothing."""
-    _add(db, f"event:{place.stream}:{place.number}", place.number, chat, pieces, now)
+    """Take the event at `place` with the pieces it makes; one that was taken before changes nothing.
+
+    They reply to `answers` and stand in the thread `topic`.
+    """
+    _add(db, f"event:{place.stream}:{place.number}", place.number, chat, pieces, now, answers, topic)
     set_place(db, place)
 
 
 def add_answer(
-    db: apsw.Connection, update: str, chat: ChatId, pieces: Sequence[Piece], now: datetime
+    db: apsw.Connection,
+    update: str,
+    chat: ChatId,
+    pieces: Sequence[Piece],
+    now: datetime,
+    *,
+    answers: MessageId | None = None,
+    topic: int | None = None,
 ) -> None:
-    """Add what answers the update of key `update`."""
-    _add(db, f"update:{update}", 0, chat, pieces, now)
+    """Add what answers the update of key `update`; see `add_event`."""
+    _add(db, f"update:{update}", 0, chat, pieces, now, answers, topic)
 
 
 def begin_anew(
@@ -60,25 +78,40 @@ def begin_anew(
 
 
 def _add(
-    db: apsw.Connection, origin: str, event: int, chat: ChatId, pieces: Sequence[Piece], now: datetime
+    db: apsw.Connection,
+    origin: str,
+    event: int,
+    chat: ChatId,
+    pieces: Sequence[Piece],
+    now: datetime,
+    answers: MessageId | None = None,
+    topic: int | None = None,
 ) -> None:
     for index, piece in enumerate(pieces):
-        entities = json.dumps([asdict(entity) for entity in piece.entities])
         db.execute(
             "INSERT INTO pieces"
-            " (origin, event, piece, chat, text, entities, plain, state, repeats, time, trace)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, '') ON CONFLICT DO NOTHING",
-            (origin, event, index, chat, piece.text, entities, piece.plain, micros(now)),
+            " (origin, event, piece, chat, text, entities, plain, kind, image, stream, proposal,"
+            " answers, topic, state, repeats, time, trace)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, '') ON CONFLICT DO NOTHING",
+            (
+                *(origin, event, index, chat, piece.text, _json(piece.entities), piece.plain),
+                *(piece.kind, piece.image, piece.stream, piece.proposal),
+                *(answers or 0, topic or 0, micros(now)),
+            ),
         )
 
 
-def next_piece(db: apsw.Connection) -> Outgoing | None:
-    """The oldest piece that is to be sent."""
+def next_piece(
+    db: apsw.Connection, *, only: ChatId | None = None, but: ChatId | None = None
+) -> Outgoing | None:
+    """The oldest piece that is to be sent, in the chat `only`, or in any but `but`."""
     rows: list[Any] = db.execute(
-        f"SELECT number, chat, text, entities, plain, repeats FROM pieces WHERE {_TO_SEND}"
-        " ORDER BY number LIMIT 1"
+        "SELECT number, chat, text, entities, plain, repeats, kind, image, stream, proposal, answers, topic"
+        f" FROM pieces WHERE {_TO_SEND} AND (?1 IS NULL OR chat = ?1) AND (?2 IS NULL OR chat <> ?2)"
+        " ORDER BY number LIMIT 1",
+        (only, but),
     ).fetchall()
-    for number, chat, text, entities, plain, repeats in rows:
+    for number, chat, text, entities, plain, repeats, kind, image, stream, proposal, answers, topic in rows:
         return Outgoing(
             number=number,
             chat=ChatId(chat),
@@ -86,8 +119,25 @@ def next_piece(db: apsw.Connection) -> Outgoing | None:
             entities=tuple(Entity(**entity) for entity in json.loads(entities)),
             plain=plain,
             repeats=repeats,
+            kind=PieceKind(kind),
+            image=image,
+            question=Question(stream=stream, number=proposal) if proposal else None,
+            answers=MessageId(answers) if answers else None,
+            topic=topic or None,
         )
     return None
+
+
+def message_of_question(
+    db: apsw.Connection, question: Question, bot: BotId, chat: ChatId
+) -> MessageId | None:
+    """The message of `bot` in `chat` with the buttons of `question`; None where there is none."""
+    sql = (
+        "SELECT message FROM pieces WHERE stream = ? AND proposal = ? AND kind = 'question'"
+        " AND state = 'sent' AND bot = ? AND chat = ? ORDER BY number DESC LIMIT 1"
+    )
+    found = db.execute(sql, (question.stream, question.number, bot, chat)).get
+    return None if found is None else MessageId(int(found))
 
 
 def set_state(
@@ -100,12 +150,12 @@ def set_state(
     )
 
 
-def set_sent(db: apsw.Connection, piece: Outgoing, message: MessageId, now: datetime) -> None:
-    """`piece` is in the chat as `message`; its text is forgotten, the place in the events moves on."""
+def set_sent(db: apsw.Connection, piece: Outgoing, bot: BotId, message: MessageId, now: datetime) -> None:
+    """`piece` is in the chat as `message` of `bot`; its text is forgotten, the events' place moves on."""
     db.execute(
-        "UPDATE pieces SET state = 'sent', message = ?, time = ?, text = '', entities = '[]', plain = ''"
-        " WHERE number = ?",
-        (message, micros(now), piece.number),
+        "UPDATE pieces SET state = 'sent', bot = ?, message = ?, time = ?, text = '', entities = '[]',"
+        " plain = '' WHERE number = ?",
+        (bot, message, micros(now), piece.number),
     )
     db.execute(
         "UPDATE place SET (sent_event, sent_piece) = (SELECT event, piece FROM pieces WHERE number = ?1)"
@@ -114,10 +164,25 @@ def set_sent(db: apsw.Connection, piece: Outgoing, message: MessageId, now: date
     )
 
 
-def make_plain(db: apsw.Connection, piece: Outgoing) -> None:
-    """Send the text that `piece` came from instead of its formatting."""
+def send_instead(db: apsw.Connection, piece: Outgoing) -> None:
+    """Send `piece` as it is now, in place of what its row held."""
     db.execute(
-        "UPDATE pieces SET text = plain, entities = '[]', state = 'waiting' WHERE number = ?", (piece.number,)
+        "UPDATE pieces SET text = ?, entities = ?, plain = ?, kind = ?, image = ?, answers = ?, topic = ?,"
+        " state = 'waiting' WHERE number = ?",
+        (
+            *(piece.text, _json(piece.entities), piece.plain, piece.kind, piece.image),
+            *(piece.answers or 0, piece.topic or 0, piece.number),
+        ),
+    )
+
+
+def move_chat(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
+    """What is to be sent to `old` goes to `new`, which has other message ids and no topics yet."""
+    db.execute(
+        "UPDATE pieces SET chat = ?2, answers = 0, topic = 0,"
+        " state = iif(state = 'sending', 'waiting', state)"
+        f" WHERE chat = ?1 AND {_TO_SEND}",
+        (old, new),
     )
 
 
@@ -128,21 +193,25 @@ def found_sending(db: apsw.Connection) -> list[int]:
 
 
 def repeat(db: apsw.Connection, number: int, repeats_max: int, now: datetime) -> None:
-    """Send a piece of unknown outcome once more, marked; past `repeats_max` leave it unknown."""
+    """Send a piece of unknown outcome once more, marked; in a group or past `repeats_max` leave it unknown.
+
+    An outcome mostly changes a message, which can be done any number of times.
+    """
+    again = "kind = 'outcome' OR (chat > 0 AND repeats < ?1)"
     db.execute(
-        "UPDATE pieces SET state = iif(repeats < ?1, 'waiting', 'unknown'), repeats = repeats + 1, time = ?2"
+        f"UPDATE pieces SET state = iif({again}, 'waiting', 'unknown'), repeats = repeats + 1, time = ?2"
         " WHERE number = ?3",
         (repeats_max, micros(now), number),
     )
 
 
-def drop_all_but(db: apsw.Connection, newest: int, now: datetime) -> int:
-    """Give up waiting pieces but the `newest` ones; how many that were."""
+def drop_all_but(db: apsw.Connection, chat: ChatId, newest: int, now: datetime) -> int:
+    """Give up what waits for `chat` but the `newest` pieces; how many that were."""
     db.execute(
-        "UPDATE pieces SET state = 'aside', trace = 'the chat is closed', time = ? WHERE state = 'waiting'"
-        " AND number NOT IN"
-        " (SELECT number FROM pieces WHERE state = 'waiting' ORDER BY number DESC LIMIT ?)",
-        (micros(now), newest),
+        "UPDATE pieces SET state = 'aside', trace = 'the chat is closed', time = ?1"
+        " WHERE state = 'waiting' AND chat = ?2 AND number NOT IN (SELECT number FROM pieces"
+        " WHERE state = 'waiting' AND chat = ?2 ORDER BY number DESC LIMIT ?3)",
+        (micros(now), chat, newest),
     )
     return db.changes()
 
@@ -161,3 +230,7 @@ def given_up(db: apsw.Connection, since: datetime) -> int:
     """How many pieces were given up since `since`."""
     sql = "SELECT count(*) FROM pieces WHERE state IN ('aside', 'unknown') AND time >= ?"
     return int(db.execute(sql, (micros(since),)).get)
+
+
+def _json(entities: Sequence[Entity]) -> str:
+    return json.dumps([asdict(entity) for entity in entities])

@@ -5,6 +5,8 @@ Their texts never hold the bot's token. Which errors of python-telegram-bot they
 
 from typing import Final
 
+from onechat_telegram.domain.ids import ChatId
+
 FIRST_DELAY_S: Final = 1.0
 LONGEST_DELAY_S: Final = 60.0
 
@@ -33,8 +35,20 @@ class Refused(BotApiError):
     """400: the same call will always fail."""
 
 
+class FileTooLarge(BotApiError):
+    """A file that has more bytes than are fetched."""
+
+
 class ChatClosed(BotApiError):
     """The user has blocked the bot, or never opened the chat with it."""
+
+
+class ChatMoved(BotApiError):
+    """400: the group is a supergroup now, of another number; the call had no effect."""
+
+    def __init__(self, text: str, *, chat: ChatId) -> None:
+        super().__init__(text)
+        self.chat = chat  #: its number now
 
 
 class TokenRefused(BotApiError):

@@ -44,7 +44,7 @@ class Callback:
 
 
 def read_callback(query: Mapping[str, Any]) -> Callback:
-    """A press from an update's `callback_query`. Raises KeyError, TypeError or ValueError for no such thing."""
+    """The press in an update's `callback_query`. Raises KeyError, TypeError or ValueError for no press."""
     message = query.get("message") or {}
     chat = message.get("chat", {}).get("id")
     number = message.get("message_id")

@@ -1,29 +1,48 @@
 """A reply as the messages that Telegram takes: pieces of at most 4,096 UTF-16 units and 100 entities.
 
+A picture is a piece too, with a text of at most 1,024 units as its caption.
+
 A piece is a part of the Markdown source and what it looks like; the source itself is what is sent where
 Telegram refuses the formatting. How a part is rendered is given from outside (adapters/markdown.py).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered
 from onechat_telegram.domain.splitting import split
 from onechat_telegram.domain.utf16 import between_letters, blank, fitting, units
 
 TEXT_MAX = 4096  # units after entity parsing; Bot API, sendMessage
+CAPTION_MAX = 1024  # units after entity parsing; Bot API, sendPhoto
+_FILES = (".gif",)  # a photo of one would stand still
 _PART_MIN = 64  # units; a part this small that still does not fit goes as it was written
 
 Render = Callable[[str], Rendered | None]  #: Markdown in, its looks out; None where it can't be rendered
+
+
+class PieceKind(StrEnum):
+    """What kind of message it is."""
+
+    TEXT = "text"
+    PHOTO = "photo"  # its text is the caption
+    DOCUMENT = "document"  # a picture as a file, where Telegram takes no photo
+    QUESTION = "question"  # a proposal, with its buttons
+    OUTCOME = "outcome"  # what a question's message becomes; a message of its own where that is not there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One message of a reply."""
 
-    text: str  #: what is shown, at most 4,096 units
+    text: str  #: what is shown, at most 4,096 units; of a picture at most 1,024, perhaps none
     entities: tuple[Entity, ...]  #: its formatting, at most 100
     plain: str  #: the Markdown it came from, at most 4,096 units; sent where the formatting is refused
+    kind: PieceKind = PieceKind.TEXT
+    image: str = ""  #: a picture's stored name
+    stream: str = ""  #: of a question and an outcome: the agent's, which `proposal` is a number of
+    proposal: int = 0
 
 
 def pieces_of(source: str, render: Render, room: int = TEXT_MAX) -> tuple[Piece, ...]:
@@ -32,6 +51,16 @@ def pieces_of(source: str, render: Render, room: int = TEXT_MAX) -> tuple[Piece,
     `room` is what a piece may hold, less than 4,096 where something will be added to it.
     """
     return tuple(_fitting(source, render, room, room))
+
+
+def picture_pieces_of(image: str, caption: str, render: Render) -> tuple[Piece, ...]:
+    """The picture of that stored name with its caption; one that is too long follows as a reply does."""
+    kind = PieceKind.DOCUMENT if image.endswith(_FILES) else PieceKind.PHOTO
+    said = pieces_of(caption, render, CAPTION_MAX)
+    if len(said) == 1 and units(said[0].plain) <= CAPTION_MAX:
+        return (replace(said[0], kind=kind, image=image),)
+    bare = Piece(text="", entities=(), plain="", kind=kind, image=image)
+    return (bare, *pieces_of(caption, render))
 
 
 def plain_pieces_of(text: str, room: int = TEXT_MAX) -> tuple[Piece, ...]:
