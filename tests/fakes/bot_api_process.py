@@ -1,26 +1,49 @@
 """The stand-in Bot API server as a process of its own, with a small control endpoint for tests.
 
-`python -m tests.fakes.bot_api --port N` prints its address. Control, beside /botTOKEN/METHOD:
-POST /control/say {"text", "user", …}, /control/edit {"message_id", "text"}, /control/update {…any update…},
-/control/fail {"method", …} and /control/heal; GET /control/state gives what was sent, polled and confirmed.
+`python -m tests.fakes.bot_api --port N` prints its address. Control, beside /botTOKEN/METHOD, is POST
+/control/ACT with the act's arguments as JSON: say {"text", "user", …}, edit {"message_id", "text"}, update
+{…any update…}, fail {"method", …}, heal; photo and file {"data": base64, "caption", …}; press {"message_id",
+"button"}; found, add_bot, remove_bot, join, leave, promote, demote, migrate, open_topic, close_topic and
+reopen_topic, as Groups has them. GET /control/state gives what was sent, polled and confirmed.
 """
 
 import argparse
 import asyncio
+from base64 import b64decode
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
 from tests.fakes.bot_api import TOKEN, BotApi, app_of, listening
 
+_GROUP_ACTS = (
+    "found",
+    "add_bot",
+    "remove_bot",
+    "join",
+    "leave",
+    "promote",
+    "demote",
+    "rename",
+    "migrate",
+    "open_topic",
+    "close_topic",
+    "reopen_topic",
+)
+
 
 def controlled(api: BotApi) -> web.Application:
     """The server's application with its control endpoint."""
+    acts = _acts(api)
 
     async def state(_: web.Request) -> web.Response:
         return web.json_response(
             {
                 "sent": api.sent,
+                "edits": api.edits,
+                "deleted": api.deleted,
+                "answers": api.callbacks.answers,
                 "actions": api.actions,
                 "commands": api.commands,
                 "calls": dict(api.calls),
@@ -31,25 +54,47 @@ def controlled(api: BotApi) -> web.Application:
 
     async def act(request: web.Request) -> web.Response:
         fields: dict[str, Any] = await request.json() if request.can_read_body else {}
-        match request.match_info["what"]:
-            case "say":
-                return web.json_response({"message_id": api.say(**fields)})
-            case "edit":
-                api.edit(**fields)
-            case "update":
-                return web.json_response({"update_id": api.update(fields)})
-            case "fail":
-                api.fail(**fields)
-            case "heal":
-                api.heal()
-            case unknown:
-                return web.json_response({"unknown": unknown}, status=404)
-        return web.json_response({})
+        what = request.match_info["what"]
+        if what not in acts:
+            return web.json_response({"unknown": what}, status=404)
+        try:
+            return web.json_response(acts[what](fields))
+        except (KeyError, TypeError, ValueError) as wrong:
+            return web.json_response({"wrong": str(wrong)}, status=400)
 
     app = app_of(api)
     app.router.add_get("/control/state", state)
     app.router.add_post("/control/{what}", act)
     return app
+
+
+def _acts(api: BotApi) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Each act by name: what it does with its arguments, and what it answers."""
+
+    def naming(key: str, does: Callable[..., Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        return lambda fields: {key: does(**fields)}
+
+    def quiet(does: Callable[..., Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        def act(fields: dict[str, Any]) -> dict[str, Any]:
+            does(**fields)
+            return {}
+
+        return act
+
+    def with_content(does: Callable[..., int]) -> Callable[..., int]:
+        return lambda data, **fields: does(b64decode(data), **fields)
+
+    groups = {name: naming("result", getattr(api.groups, name)) for name in _GROUP_ACTS}
+    return groups | {
+        "say": naming("message_id", api.say),
+        "edit": quiet(api.edit),
+        "update": lambda fields: {"update_id": api.update(fields)},
+        "photo": naming("message_id", with_content(api.people.show_photo)),
+        "file": naming("message_id", with_content(api.people.show_file)),
+        "press": naming("query", api.callbacks.press),
+        "fail": quiet(api.fail),
+        "heal": quiet(api.heal),
+    }
 
 
 async def run(port: int, token: str) -> None:
