@@ -22,10 +22,10 @@ CREATE TABLE group_moves (
 
 -- Every message that was taken, so that one that comes again is not taken twice; kept some days.
 CREATE TABLE group_heard (
-    key TEXT PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, -- the order in which they came
+    key TEXT NOT NULL UNIQUE,
     chat TEXT NOT NULL,
     thread TEXT NOT NULL,
-    number INTEGER NOT NULL, -- the order in which they came
     own INTEGER NOT NULL, -- whether the bot wrote it
     line TEXT NOT NULL, -- what a detector sees of it; '' but for the last few of a thread
     time INTEGER NOT NULL -- when it was taken
