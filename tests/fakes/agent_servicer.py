@@ -55,6 +55,12 @@ class ImageUnknown(ServiceError):
     code, reason = grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN"
 
 
+class ProposalUnknown(ServiceError):
+    """There is no such proposal."""
+
+    code, reason = grpc.StatusCode.NOT_FOUND, "PROPOSAL_UNKNOWN"
+
+
 class NotACommand(ServiceError):
     """That is no command."""
 
@@ -87,9 +93,12 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     calls: Counter[str] = field(default_factory=Counter)  #: by method, failed ones too
     subscribed: list[agent_service_pb2.SubscribeRequest] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    proposals: dict[int, event_pb2.Proposal] = field(default_factory=dict)  #: by number, as they are now
+    answers: dict[str, bool] = field(default_factory=dict)  #: to proposals, by request id
     replies: Callable[[delivery_pb2.NewDelivery], str] | None = None  #: what a new delivery is answered with
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _number: int = 0
+    _passing: list[dict[str, Any]] = field(default_factory=list)  #: not kept: for who listens when it comes
 
     async def Deliver(self, request: Any, context: Any) -> agent_service_pb2.DeliverResponse:
         await self._called("Deliver")
@@ -127,6 +136,44 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         await _apply(fault, "after")
         return agent_service_pb2.RunCommandResponse(answer=f"did {request.line}")
 
+    async def AnswerProposal(self, request: Any, context: Any) -> agent_service_pb2.AnswerProposalResponse:
+        await self._called("AnswerProposal")
+        fault = self._fault("AnswerProposal", [request.request_id])
+        await _apply(fault, "before")
+        proposal = self.proposals.get(request.number)
+        if proposal is None:
+            raise ProposalUnknown
+        if self.answers.setdefault(request.request_id, request.yes) != request.yes:
+            raise KeyReused
+        if proposal.state == event_pb2.PROPOSAL_STATE_OPEN:
+            await self.decide(request.number, "DONE" if request.yes else "REFUSED")
+        await _apply(fault, "after")
+        return agent_service_pb2.AnswerProposalResponse(proposal=self.proposals[request.number])
+
+    async def propose(self, number: int, text: str, agent: str = "One") -> None:
+        """An agent asks for the user's yes."""
+        self.proposals[number] = event_pb2.Proposal(number=number, agent=agent, text=text)
+        await self.decide(number, "OPEN")
+
+    async def decide(self, number: int, state: str, outcome: str = "") -> None:
+        """The proposal of that number is in another state, with an event that says so."""
+        proposal = event_pb2.Proposal()
+        proposal.CopyFrom(self.proposals[number])
+        proposal.state, proposal.outcome = event_pb2.ProposalState.Value(f"PROPOSAL_STATE_{state}"), outcome
+        self.proposals[number] = proposal
+        await self.tell(proposal=event_pb2.ProposalChange(proposal=proposal))
+
+    async def text_comes(self, text: str, *, turn: str = "turn", step: int = 1, offset: int = 0) -> None:
+        """Some of an answer of the root comes."""
+        delta = event_pb2.TextDelta(agent_id=ROOT, turn=turn, step=step, offset=offset, text=text)
+        self._passing.append({"text": delta})
+        await self._wake()
+
+    async def text_is_void(self, *, turn: str = "turn", step: int = 1) -> None:
+        """A step of the root begins again."""
+        self._passing.append({"text_reset": event_pb2.TextReset(agent_id=ROOT, turn=turn, step=step)})
+        await self._wake()
+
     async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
         await self._called("PutImage")
         await _apply(self._fault("PutImage", []), "before")
@@ -157,6 +204,7 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         if request.HasField("after"):
             self._want_here(request)
         place = request.after if request.HasField("after") else self._number
+        heard = len(self._passing)
         self.subscribed.append(request)
         await self._wake()
         yield agent_service_pb2.SubscribeResponse(
@@ -165,11 +213,16 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         while True:
             for event in [event for event in self.events if event.number > place]:
                 place = event.number
+                if request.audience not in {"*", event.audience or "user"}:
+                    continue
                 yield agent_service_pb2.SubscribeResponse(
                     stream=self.stream, number=self._number, event=event
                 )
+            for item in self._passing[heard:]:
+                heard += 1
+                yield agent_service_pb2.SubscribeResponse(stream=self.stream, number=self._number, **item)
             async with self._changed:
-                while self._number <= place:
+                while self._number <= place and len(self._passing) <= heard:
                     await self._changed.wait()
 
     def _want_here(self, request: Any) -> None:
