@@ -1,7 +1,8 @@
 """What comes from Telegram: polled, kept with the next offset in one transaction, confirmed by the next poll.
 
 The inbox is the runtime's outbox, with the raw update as the body: handing it over is handover.py's.
-Messages, commands and what strangers write wait in a lane each, so that /stop passes what waits.
+Messages, commands, buttons, what strangers write and what each group brings wait in a lane each, so that
+/stop passes what waits, and nobody the owner's. What waits for its rest: joining.py.
 """
 
 import json
@@ -22,11 +23,11 @@ from onechat_telegram.domain.bot_errors import BotApiError, NotReached, OtherPol
 from onechat_telegram.domain.commands import MENU
 from onechat_telegram.domain.ids import key_for_update
 from onechat_telegram.domain.updates import lane_of
+from onechat_telegram.joining import KIND, lane_for
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.steps import Reached
 
-KIND: Final = "update"
 _PROBE_S: Final = 5  # of the poll after a failure, so that what works again soon shows it
 _SPREAD: Final = (0.8, 1.2)
 
@@ -110,7 +111,7 @@ class Inbox:
                 kind=KIND,
                 key=key_for_update(self._api.bot, int(update["update_id"]), micros(now), place),
                 body=json.dumps(update).encode(),
-                lane=lane_of(update, owner),
+                lane=lane_for(db, update, lane_of(update, owner)),
                 now=now,
             )
         # The last one's and not the highest: ids begin anew anywhere after a quiet week.

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from onechat_telegram.domain.callbacks import Callback
 from onechat_telegram.domain.commands import Start, command_of, given_at
 from onechat_telegram.domain.ids import (
     BotId,
@@ -15,9 +16,10 @@ from onechat_telegram.domain.ids import (
     key_for_message,
     key_for_update,
 )
+from onechat_telegram.domain.message_kinds import OTHER_PICTURES, PICTURE_MAX
 from onechat_telegram.domain.pairing import CODE_LETTERS, new_code, same_code
-from onechat_telegram.domain.updates import NotRead, PassedOver, Written, lane_of, read_update
-from onechat_telegram.domain.wording import for_agent, marked
+from onechat_telegram.domain.updates import InGroup, PassedOver, Written, continues, lane_of, read_update
+from onechat_telegram.domain.wording import for_agent, joined, marked, not_read
 
 ADA = {"id": 1, "is_bot": False, "first_name": "Ada", "last_name": "L"}
 
@@ -39,7 +41,7 @@ def test_a_text_is_read_and_goes_as_it_is() -> None:
     incoming = written(text="  hello\nthere ")
 
     assert (incoming.user, incoming.chat, incoming.message, incoming.date) == (1, 1, 7, 1_800_000_000)
-    assert for_agent(incoming) == "  hello\nthere "
+    assert for_agent([incoming]) == "  hello\nthere "
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_a_text_is_read_and_goes_as_it_is() -> None:
     ],
 )
 def test_a_forward_names_whose_words_it_quotes(origin: dict[str, Any], author: str) -> None:
-    text = for_agent(written(text="one\rtwo\u2028three", forward_origin=origin))
+    text = for_agent([written(text="one\rtwo\u2028three", forward_origin=origin)])
 
     assert text == f"Forwarded, written by {author}:\n| one\n| two\n| three"
 
@@ -60,17 +62,17 @@ def test_a_forward_names_whose_words_it_quotes(origin: dict[str, Any], author: s
 def test_a_reply_shows_what_it_answers() -> None:
     to_bot = {"message_id": 3, "from": {"is_bot": True, "first_name": "One"}, "text": "Shall I?"}
 
-    assert for_agent(written(text="yes", reply_to_message=to_bot)) == (
+    assert for_agent([written(text="yes", reply_to_message=to_bot)]) == (
         "In reply to what you wrote:\n| Shall I?\nyes"
     )
     chosen = written(text="yes", reply_to_message=to_bot, quote={"text": "Shall"})
-    assert for_agent(chosen) == "In reply to what you wrote:\n| Shall\nyes"
+    assert for_agent([chosen]) == "In reply to what you wrote:\n| Shall\nyes"
 
 
 def test_a_reply_to_a_picture_without_words_quotes_nothing() -> None:
     replied = {"message_id": 3, "from": ADA, "photo": []}
 
-    assert for_agent(written(text="yes", reply_to_message=replied)) == "yes"
+    assert for_agent([written(text="yes", reply_to_message=replied)]) == "yes"
 
 
 def test_an_edit_says_which_message_it_replaces() -> None:
@@ -80,24 +82,182 @@ def test_an_edit_says_which_message_it_replaces() -> None:
 
     assert isinstance(incoming, Written)
     assert incoming.edit_date == 1_800_000_060
-    assert for_agent(incoming) == "[edited; replaces what I wrote on 2027-01-15 at 08:00:00 UTC]\nhello"
+    assert for_agent([incoming]) == "[edited; replaces what I wrote on 2027-01-15 at 08:00:00 UTC]\nhello"
 
 
 def test_halves_of_letters_are_joined_or_replaced() -> None:
     """JSON may hold them; nothing later may fail on one."""
-    assert for_agent(written(text="\ud83c\udf78 \ud83c x")) == "🍸 \ufffd x"
+    assert for_agent([written(text="\ud83c\udf78 \ud83c x")]) == "🍸 \ufffd x"
 
 
 def test_a_mark_on_every_line_can_not_be_closed_from_inside() -> None:
     assert marked("a\n\nb\x0bc\x85d") == "| a\n| \n| b\n| c\n| d"
 
 
+def size(name: str, side: int, size_bytes: int | None = 1000) -> dict[str, Any]:
+    claimed = {} if size_bytes is None else {"file_size": size_bytes}
+    return {"file_id": name, "width": side, "height": side} | claimed
+
+
+def test_a_photo_is_read_at_its_largest_size_that_is_not_too_large() -> None:
+    """The others stay behind it, since what Telegram claims of a size may be wrong."""
+    sizes = [size("s", 90), size("huge", 9000, PICTURE_MAX + 1), size("l", 1280, None), size("m", 800)]
+
+    incoming = written(photo=sizes, caption="look")
+
+    assert incoming.picture is not None
+    assert incoming.picture.files == ("l", "m", "s")
+    assert (incoming.text, incoming.not_read, incoming.is_command) == ("look", "", False)
+
+
+def document(mime_type: str, **fields: Any) -> dict[str, Any]:
+    return {"document": {"file_id": "d", "mime_type": mime_type} | fields}
+
+
+@pytest.mark.parametrize("mime_type", ["image/png", "image/jpeg", "image/webp", "image/gif"])
+def test_an_image_sent_as_a_file_is_read(mime_type: str) -> None:
+    incoming = written(**document(mime_type))
+
+    assert incoming.picture is not None
+    assert incoming.picture.files == ("d",)
+    assert incoming.not_read == ""
+
+
 @pytest.mark.parametrize(
     ("fields", "kind"),
-    [({"photo": []}, "Photos"), ({"voice": {}}, "Voice messages"), ({"sticker": {}}, "Stickers")],
+    [
+        ({"voice": {}}, "Voice messages"),
+        ({"sticker": {}}, "Stickers"),
+        ({"venue": {}, "location": {}}, "Places"),
+        ({"animation": {}} | document("image/gif"), "Animations"),
+        ({"live_photo": {}, "photo": [size("l", 100)]}, "Live photos"),
+        (document("application/pdf"), "Files"),
+        ({"document": {"file_id": "d"}}, "Files"),
+        (document("image/heic"), OTHER_PICTURES),
+    ],
 )
 def test_kinds_that_are_not_read_are_named(fields: dict[str, Any], kind: str) -> None:
-    assert read_update(message(**fields)) == NotRead(user=1, chat=1, kind=kind)  # type: ignore[arg-type]
+    incoming = written(**fields)
+
+    assert (incoming.text, incoming.picture, incoming.not_read) == ("", None, kind)
+    assert not_read([incoming]) == f"{kind} are not read yet: please write it as text."
+
+
+def test_the_words_with_what_is_not_read_go_on_and_say_so() -> None:
+    incoming = written(video={}, caption="/stop that noise")
+
+    assert not incoming.is_command
+    assert for_agent([incoming]) == "/stop that noise\n[sent with it, but not to be seen here: Videos]"
+    assert not_read([incoming]) == "Videos are not read yet: only what came with them is."
+
+
+def test_an_album_is_one_text_with_its_captions_in_order() -> None:
+    parts = [written(photo=[size(name, 90)], media_group_id="5", caption=name) for name in "abc"]
+
+    assert {part.album for part in parts} == {"5"}
+    assert for_agent(parts) == "a\nb\nc"
+    assert for_agent(parts, 2) == "a\nb\nc\n[sent with it, but not to be seen here: a picture, a picture]"
+
+
+def test_forwarded_pictures_are_marked_as_somebody_elses() -> None:
+    origin = {"type": "hidden_user", "sender_user_name": "Eve"}
+    one = written(photo=[size("l", 90)], forward_origin=origin)
+    two = written(photo=[size("l", 90)], forward_origin=origin, caption="look")
+
+    assert for_agent([one]) == "Forwarded without words, sent by Eve."
+    assert for_agent([one, two]) == "Forwarded, written by Eve:\n| look"
+
+
+def test_a_reply_to_another_chats_message_quotes_the_chosen_words() -> None:
+    external = {"origin": {"type": "user", "sender_user": {"first_name": "Eve"}}}
+
+    incoming = written(text="true?", external_reply=external, quote={"text": "It snows"})
+
+    assert for_agent([incoming]) == "In reply to what Eve wrote:\n| It snows\ntrue?"
+    assert for_agent([written(text="true?", external_reply=external)]) == "true?"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "whole"),
+    [
+        ("a" * 4096, "b", "a" * 4096 + "b"),
+        ("a" * 4095, "🎩b", "a" * 4095 + "🎩b"),
+        ("a" * 4095, "b", "a" * 4095 + "\nb"),
+        ("a" * 4095 + "\ud83c", "\udfa9", "a" * 4095 + "\ud83c\udfa9"),
+    ],
+)
+def test_a_text_cut_for_want_of_room_is_joined_without_a_seam(before: str, after: str, whole: str) -> None:
+    """One that was cut earlier was cut at a blank, which Telegram drops."""
+    assert joined([before, after]) == whole
+
+
+ORIGIN = {"type": "hidden_user", "sender_user_name": "Eve"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "joins"),
+    [
+        ({"text": "a" * 4000}, {"text": "b"}, True),
+        ({"text": "😀" * 2000}, {"text": "/stop", "date": 1_800_000_002}, True),
+        ({"text": "a" * 3999}, {"text": "b"}, False),
+        ({"text": "a" * 4000}, {"text": "b", "date": 1_800_000_003}, False),
+        ({"text": "a" * 4000}, {"text": "b", "date": 1_799_999_999}, False),
+        ({"text": "a" * 4000, "forward_origin": ORIGIN}, {"text": "b", "forward_origin": ORIGIN}, True),
+        ({"text": "a" * 4000, "forward_origin": ORIGIN}, {"text": "b"}, False),
+        ({"text": "a" * 4000}, {"text": "b", "reply_to_message": {"text": "x"}}, False),
+        ({"text": "a" * 4000}, {"caption": "b", "photo": []}, False),
+        ({"text": "a" * 4000}, {"caption": "b", "video": {}}, False),
+        ({"caption": "a" * 4000, "photo": []}, {"text": "b"}, False),
+        ({"text": "a" * 4000}, {"text": "b", "from": {"id": 2}}, False),
+    ],
+)
+def test_only_a_long_text_is_continued_and_by_what_followed_at_once(
+    before: dict[str, Any], after: dict[str, Any], joins: bool
+) -> None:
+    assert continues(written(**before), written(**after)) is joins
+
+
+def test_an_edit_continues_nothing_and_is_not_continued() -> None:
+    edit = read_update({"edited_message": message(text="a" * 4000, edit_date=1_800_000_000)["message"]})
+
+    assert isinstance(edit, Written)
+    assert not continues(edit, written(text="b"))
+    assert not continues(written(text="a" * 4000), edit)
+
+
+GROUP = {"id": -5, "type": "supergroup"}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        message(text="hi", chat=GROUP),
+        {"edited_message": message(text="hi", chat=GROUP, edit_date=1)["message"]},
+        {"my_chat_member": {"chat": GROUP, "from": ADA, "date": 1}},
+        {
+            "message": {
+                "message_id": 1,
+                "date": 1,
+                "chat": {"id": -5, "type": "group"},
+                "migrate_to_chat_id": -6,
+            }
+        },
+    ],
+)
+def test_what_belongs_to_a_group_has_a_queue_of_its_own(update: dict[str, Any]) -> None:
+    assert read_update(update) == InGroup(chat=-5)  # type: ignore[arg-type]
+    assert lane_of(update, UserId(1)) == "group:-5"
+
+
+def test_a_press_of_a_button_is_read_and_waits_for_no_message() -> None:
+    update = {"callback_query": {"id": "9", "from": ADA, "data": "x"}}
+
+    incoming = read_update(update)
+
+    assert isinstance(incoming, Callback)
+    assert (incoming.id, incoming.user) == ("9", 1)
+    assert lane_of(update, UserId(1)) == "button"
+    assert lane_of(update, UserId(2)) == "stranger"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +266,8 @@ def test_kinds_that_are_not_read_are_named(fields: dict[str, Any], kind: str) ->
         {},
         {"channel_post": {}},
         message(pinned_message={}),
-        message(text="x", chat={"id": -1, "type": "supergroup"}),
+        message(text="x", chat={"id": -1, "type": "channel"}),
+        {"my_chat_member": {"chat": {"id": 1, "type": "private"}, "from": ADA, "date": 1}},
         {"edited_message": message(live_location={}, location={}, edit_date=1)["message"]},
     ],
 )
@@ -121,6 +282,8 @@ def test_anything_else_is_passed_over(update: dict[str, Any]) -> None:
         (message(text="stop"), "message"),
         (message(text="/"), "message"),
         (message(text="/stop", forward_origin={}), "message"),
+        (message(caption="/stop", photo=[]), "message"),
+        (message(text="/stop " + "a" * 4000), "message"),
         (message(text=5), "message"),
         ({"message": None}, "message"),
         ({"message": {"chat": 3}}, "message"),

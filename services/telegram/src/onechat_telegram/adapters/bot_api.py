@@ -1,5 +1,5 @@
-"""The Bot API, by python-telegram-bot's Bot: polls in raw JSON, sends, and what can go wrong as
-bot_errors.py has it.
+"""The Bot API, by python-telegram-bot's Bot: polls in raw JSON, files, and what can go wrong as bot_errors.py
+has it. What the bot puts into chats: bot_sends.py.
 
 The bot's token is part of every address, so nothing of an error's cause is handed on, and the loggers of the
 libraries that log addresses are silenced. Times are seconds.
@@ -7,7 +7,7 @@ libraries that log addresses are silenced. Times are seconds.
 
 import logging
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from ssl import SSLContext
@@ -21,9 +21,12 @@ from onechat_runtime.settings import Secret
 from telegram.request import HTTPXRequest
 from telegram.warnings import PTBDeprecationWarning, PTBUserWarning
 
+from onechat_telegram.adapters.file_download import FileDownload
 from onechat_telegram.domain.bot_errors import (
     BotApiError,
     ChatClosed,
+    ChatMoved,
+    FileTooLarge,
     NotReached,
     OtherPoller,
     OutcomeUnknown,
@@ -31,8 +34,7 @@ from onechat_telegram.domain.bot_errors import (
     TokenRefused,
     TooManyCalls,
 )
-from onechat_telegram.domain.ids import BotId, ChatId, MessageId, bot_of_token
-from onechat_telegram.domain.outgoing import Message
+from onechat_telegram.domain.ids import BotId, ChatId, FileId, bot_of_token
 from onechat_telegram.domain.updates import POLLED_FOR
 
 T = TypeVar("T")
@@ -44,6 +46,7 @@ UPDATES_MAX: Final = 100
 UPDATE_ID_MAX: Final = 2**53  # far above Telegram's, which have 32 bits
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _CLOSED: Final = ("chat not found", "user is deactivated", "can't initiate conversation", "peer_id_invalid")
+_TOO_LARGE: Final = "file is too big"  # to be fetched by a bot
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
@@ -60,6 +63,7 @@ class BotApi:
         outside = urlsplit(base_url).hostname not in _LOOPBACK
         # Once, and only where it is used: it is slow to read and large.
         certificates = httpx.create_ssl_context() if base_url.startswith("https:") else None
+        self._download = FileDownload(token, base_url, outside=outside, certificates=certificates)
         self._requests = [
             _request(answer_s, outside, certificates) for answer_s in (POLL_S + ANSWER_S, ANSWER_S)
         ]
@@ -82,6 +86,7 @@ class BotApi:
         finally:
             for request in api._requests:
                 await request.shutdown()
+            await api._download.close()
 
     async def user_name(self) -> str:
         """The bot's user name, without "@"."""
@@ -109,30 +114,26 @@ class BotApi:
             raise NotReached("an answer that is not Telegram's")
         return found
 
-    async def send(self, chat: ChatId, message: Message) -> MessageId:
-        """Send `message` to `chat`; its id."""
-        entities = [
-            telegram.MessageEntity(
-                entity.type,
-                entity.offset,
-                entity.length,
-                url=entity.url or None,
-                language=entity.language or None,
-            )
-            for entity in message.entities
-        ]
-        # A preview would have Telegram open an address that outside text may have put into the reply.
-        no_preview = telegram.LinkPreviewOptions(is_disabled=True)
-        sent = await self._call(
-            self._api.send_message(
-                chat, message.text, entities=entities or None, link_preview_options=no_preview
-            )
-        )
-        return MessageId(sent.message_id)
+    async def content(self, file: FileId, most: int) -> bytes:
+        """What is in `file`; FileTooLarge where that is more than `most` bytes, whatever Telegram claims."""
+        try:
+            found = await self._call(self._api.do_api_request("getFile", {"file_id": file}))
+        except Refused as error:
+            if _TOO_LARGE in str(error).lower():
+                raise FileTooLarge(str(error)) from None
+            raise
+        path = found.get("file_path") if isinstance(found, dict) else None
+        if not path:
+            raise Refused("Telegram names no place where the file is")
+        return await self._download.content(str(path), most)
 
     async def show_typing(self, chat: ChatId) -> None:
         """Show "typing…" in `chat` for five seconds, or until the next message."""
         await self._call(self._api.send_chat_action(chat, "typing"))
+
+    async def ask(self, call: Callable[[telegram.Bot], Awaitable[T]]) -> T:
+        """What `call` gets from the bot, for the rooms beside this one."""
+        return await self._call(call(self._api))
 
     async def _call(self, call: Awaitable[T]) -> T:
         try:
@@ -150,7 +151,7 @@ class BotApi:
             case telegram.error.RetryAfter():
                 return TooManyCalls(text, retry_after_s=_seconds(error.retry_after))
             case telegram.error.ChatMigrated():
-                return Refused(text)  # a private chat never does
+                return ChatMoved(text, chat=ChatId(error.new_chat_id))
             case telegram.error.BadRequest():  # a kind of NetworkError, so before it
                 closed = any(sign in text.lower() for sign in _CLOSED)
                 return ChatClosed(text) if closed else Refused(text)

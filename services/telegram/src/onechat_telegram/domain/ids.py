@@ -6,6 +6,7 @@ BotId = NewType("BotId", int)  # the number before the token's colon
 UserId = NewType("UserId", int)
 ChatId = NewType("ChatId", int)  # of a private chat: its user's id
 MessageId = NewType("MessageId", int)  # within its chat
+FileId = NewType("FileId", str)  # of one bot; names the same file as long as Telegram keeps it
 DeliveryKey = NewType("DeliveryKey", str)
 
 

@@ -1,36 +1,24 @@
 """What an update says, read from Telegram's own JSON. Pure; a shape that Telegram never sends raises.
 
-Only the private chat is read: what comes from groups, channels and other kinds of update is passed over. How
-a message is worded for the agent: wording.py.
+A private chat's messages are read here; of what belongs to a group only where it came from. What a message
+holds beside its words: message_kinds.py; a press of a button: callbacks.py; how a message is worded for the
+agent: wording.py.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from onechat_telegram.domain.callbacks import Callback, read_callback
 from onechat_telegram.domain.ids import ChatId, MessageId, UserId
+from onechat_telegram.domain.message_kinds import Picture, kind_not_read, picture_of
+from onechat_telegram.domain.utf16 import units
 
-POLLED_FOR: Final = ("message", "edited_message")  # sent as allowed_updates with every poll
+#: Sent as allowed_updates with every poll.
+POLLED_FOR: Final = ("message", "edited_message", "callback_query", "my_chat_member")
+LONG_UNITS: Final = 4000  #: a text of so many may be the first part of one that did not fit into a message
 
-_NOT_READ: Final = {
-    "photo": "Photos",
-    "animation": "Animations",
-    "audio": "Audio files",
-    "document": "Files",
-    "paid_media": "Paid media",
-    "sticker": "Stickers",
-    "story": "Stories",
-    "video": "Videos",
-    "video_note": "Video messages",
-    "voice": "Voice messages",
-    "checklist": "Checklists",
-    "contact": "Contacts",
-    "dice": "Dice",
-    "game": "Games",
-    "poll": "Polls",
-    "venue": "Places",
-    "location": "Locations",
-}
+_GROUPS: Final = frozenset({"group", "supergroup"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,30 +32,37 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A text in a private chat."""
+    """A message in a private chat, with words, a picture, or something that is not read yet."""
 
     user: UserId
     chat: ChatId
     message: MessageId
     date: int  #: seconds since 1970, UTC
     edit_date: int | None  #: seconds since 1970 of this state of it; None for one that is not edited
-    text: str
+    text: str  #: or the caption; empty without one
+    picture: Picture | None
+    not_read: str  #: what it holds that is not read yet, plural: "Videos"; empty for nothing of that sort
+    album: str  #: the same for all parts of an album; empty for none
     forwarded: Quote | None
     answers: Quote | None  #: what it replies to
 
     @property
     def is_command(self) -> bool:
-        """Whether it may be a command line; somebody else's words never are."""
-        return self.forwarded is None and self.text[:1] == "/" and self.text[1:2].isalpha()
+        """Whether it may be a command line; somebody else's words, captions and long texts never are."""
+        bare = self.forwarded is None and self.picture is None and not self.not_read
+        return bare and self.text[:1] == "/" and self.text[1:2].isalpha() and not self.is_long
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it may be the first part of a text that did not fit into one message."""
+        return units(self.text) >= LONG_UNITS and self.picture is None and not self.not_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotRead:
-    """A message in a private chat of a kind that is not read yet."""
+class InGroup:
+    """Something of a group: a message, an edit of one, or who the bot is there now."""
 
-    user: UserId
     chat: ChatId
-    kind: str  #: for the user, plural: "Photos"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,44 +70,75 @@ class PassedOver:
     """Anything else."""
 
 
-Incoming = Written | NotRead | PassedOver
+Incoming = Written | InGroup | Callback | PassedOver
 
 
 def read_update(update: Mapping[str, Any]) -> Incoming:
     """What `update` says. Raises KeyError, TypeError or ValueError for what no update looks like."""
+    if "callback_query" in update:
+        return read_callback(update["callback_query"])
     edited = "edited_message" in update
-    message = update.get("edited_message") if edited else update.get("message")
-    if message is None or message["chat"]["type"] != "private" or "from" not in message:
+    message = update.get("edited_message") if edited else update.get("message", update.get("my_chat_member"))
+    if message is None:
         return PassedOver()
-    user, chat = UserId(int(message["from"]["id"])), ChatId(int(message["chat"]["id"]))
-    if "text" not in message:
-        kind = next((name for field, name in _NOT_READ.items() if field in message), None)
-        # An edit of one was told already, when it came.
-        return PassedOver() if kind is None or edited else NotRead(user=user, chat=chat, kind=kind)
-    return Written(
-        user=user,
-        chat=chat,
-        message=MessageId(int(message["message_id"])),
-        date=int(message["date"]),
-        edit_date=int(message["edit_date"]) if edited else None,
-        text=str(message["text"]),
-        forwarded=_origin(message["forward_origin"]) if "forward_origin" in message else None,
-        answers=_answered(message),
-    )
+    chat = ChatId(int(message["chat"]["id"]))
+    if message["chat"]["type"] in _GROUPS:
+        return InGroup(chat=chat)
+    if message["chat"]["type"] != "private" or "from" not in message or "my_chat_member" in update:
+        return PassedOver()
+    return _written(message, chat, edited)
 
 
 def lane_of(update: object, owner: UserId | None) -> str:
     """The queue that `update` waits in. Never raises.
 
-    Commands don't wait behind messages, and nothing of the owner's behind what others write.
+    Commands and buttons don't wait behind messages, and nothing of the owner's behind what others write.
     """
     try:
         incoming = read_update(update) if isinstance(update, Mapping) else PassedOver()
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return "message"
-    if owner is not None and not isinstance(incoming, PassedOver) and incoming.user != owner:
-        return "stranger"
-    return "command" if isinstance(incoming, Written) and incoming.is_command else "message"
+    match incoming:
+        case InGroup(chat=chat):
+            return f"group:{chat}"
+        case Written() | Callback() if owner is not None and incoming.user != owner:
+            return "stranger"
+        case Callback():
+            return "button"
+        case Written() if incoming.is_command:
+            return "command"
+    return "message"
+
+
+def continues(before: Written, after: Written) -> bool:
+    """Whether `after` may be the rest of the text `before`, which did not fit into one message.
+
+    Telegram's apps send such parts at once; its times are whole seconds, so a second may look like two.
+    """
+    same = (before.chat, before.user, before.forwarded) == (after.chat, after.user, after.forwarded)
+    bare = after.picture is None and not after.not_read and after.answers is None and bool(after.text)
+    unedited = before.edit_date is None and after.edit_date is None
+    return before.is_long and same and bare and unedited and 0 <= after.date - before.date <= 2
+
+
+def _written(message: Mapping[str, Any], chat: ChatId, edited: bool) -> Written | PassedOver:
+    text = str(message.get("text", message.get("caption", "")))
+    picture, not_read = picture_of(message), kind_not_read(message)
+    if not text and picture is None and (edited or not not_read):
+        return PassedOver()  # a service message; or what is not read, and was told when it came
+    return Written(
+        user=UserId(int(message["from"]["id"])),
+        chat=chat,
+        message=MessageId(int(message["message_id"])),
+        date=int(message["date"]),
+        edit_date=int(message["edit_date"]) if edited else None,
+        text=text,
+        picture=picture,
+        not_read=not_read,
+        album=str(message.get("media_group_id", "")),
+        forwarded=_origin(message["forward_origin"]) if "forward_origin" in message else None,
+        answers=_answered(message),
+    )
 
 
 def _origin(origin: Mapping[str, Any]) -> Quote:
@@ -123,10 +149,13 @@ def _origin(origin: Mapping[str, Any]) -> Quote:
 
 
 def _answered(message: Mapping[str, Any]) -> Quote | None:
+    chosen = message.get("quote", {}).get("text")
+    if "external_reply" in message:  # to a message of another chat, of which only the chosen words come
+        author = _origin(message["external_reply"]["origin"]).author
+        return Quote(author=author, text=str(chosen), from_bot=False) if chosen else None
     replied = message.get("reply_to_message")
     if replied is None:
         return None
-    chosen = message.get("quote", {}).get("text")
     text = chosen or replied.get("text") or replied.get("caption") or ""
     author = replied.get("from", {})
     return Quote(author=_name(author), text=str(text), from_bot=bool(author.get("is_bot"))) if text else None

@@ -4,11 +4,15 @@ Other people's words stand under a line that names them, each line marked `| `: 
 user's.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Final
 
 from onechat_telegram.domain.updates import Quote, Written
+from onechat_telegram.domain.utf16 import units
 
+PART_UNITS: Final = 4096  # of a message; what is longer comes in several
 QUOTED_MAX: Final = 1000  # letters of what a message replies to; the agent remembers the rest itself
 
 REPEAT_MARK: Final = "\n(perhaps a repeat)"
@@ -18,6 +22,9 @@ NOT_FOR_YOU: Final = "Sorry, this is a private bot: it answers its owner only."
 NO_OWNER_YET: Final = (
     "This bot has no owner yet. Send /start CODE with the code that `onechat status` shows on its machine."
 )
+PICTURE_TOO_LARGE: Final = "A picture is larger than 20 MB and was not read: please send it smaller."
+PICTURE_UNKNOWN: Final = "A picture was not read: only PNG, JPEG, WebP and GIF of up to 20 MB are."
+PICTURE_NOT_FETCHED: Final = "A picture could not be fetched from Telegram: please send it again."
 MISSED: Final = "Some older replies are no longer kept and cannot be shown here."
 ANOTHER_STORE: Final = "The agent's store is another one now: what it said before now is not shown here."
 
@@ -37,26 +44,45 @@ def answered(number: int, agent: str, state: str, outcome: str) -> str:
     return f"{said}\n{outcome}" if outcome else said
 
 
-def for_agent(written: Written) -> str:
-    """The text that the agent gets for `written`."""
-    text = whole_letters(written.text)
-    parts = []
-    if written.edit_date is not None:
-        sent = datetime.fromtimestamp(written.date, UTC)
-        parts.append(f"[edited; replaces what I wrote on {sent:%Y-%m-%d at %H:%M:%S} UTC]")
-    if written.answers is not None:
-        parts.append(_answering(written.answers))
-    if written.forwarded is not None:
-        author = written.forwarded.author
-        parts.append(f"Forwarded{', written by ' + one_line(author) if author else ''}:\n{marked(text)}")
-    else:
-        parts.append(text)
-    return "\n".join(parts)
+def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
+    """The text that the agent gets for `parts`, which are one message; empty where there is nothing to say.
+
+    `unread_pictures` of them could not be read.
+    """
+    first = parts[0]
+    blocks = []
+    if first.edit_date is not None:
+        sent = datetime.fromtimestamp(first.date, UTC)
+        blocks.append(f"[edited; replaces what I wrote on {sent:%Y-%m-%d at %H:%M:%S} UTC]")
+    if first.answers is not None:
+        blocks.append(_answering(first.answers))
+    for author, said in groupby(parts, key=lambda part: part.forwarded):
+        blocks += _said(author, list(said))
+    missing = [*_kinds_not_read(parts), *(["a picture"] * unread_pictures)]
+    if missing:
+        blocks.append(f"[sent with it, but not to be seen here: {', '.join(missing)}]")
+    return "\n".join(blocks)
 
 
-def not_read(kind: str) -> str:
-    """What is said to a message of a kind that is not read yet; `kind` is plural."""
-    return f"{kind} are not read yet: please write it as text."
+def joined(texts: Sequence[str]) -> str:
+    """Texts that follow one another, as one.
+
+    A part that had no room for the next letter was cut there; any other at a blank, which Telegram drops.
+    """
+    whole = ""
+    before = ""
+    for text in filter(None, texts):
+        cut_within = units(before) + units(text[0]) > PART_UNITS
+        whole += text if not whole or cut_within else f"\n{text}"
+        before = text
+    return whole
+
+
+def not_read(parts: Sequence[Written]) -> str:
+    """What is said of what in `parts` is not read yet, a line for each kind; empty where all is read."""
+    with_words = any(part.text or part.picture for part in parts)
+    ending = "only what came with them is" if with_words else "please write it as text"
+    return "\n".join(f"{kind} are not read yet: {ending}." for kind in _kinds_not_read(parts))
 
 
 def whole_letters(text: str) -> str:
@@ -72,6 +98,21 @@ def marked(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` with whatever ends a line turned into blanks."""
     return " ".join(whole_letters(text).split())
+
+
+def _said(author: Quote | None, parts: Sequence[Written]) -> list[str]:
+    """The words of `parts`, which all have the same author; the owner where that is None."""
+    text = whole_letters(joined([part.text for part in parts]))
+    if author is None:
+        return [text] if text else []
+    by = one_line(author.author)
+    if not text:
+        return [f"Forwarded without words{', sent by ' + by if by else ''}."]
+    return [f"Forwarded{', written by ' + by if by else ''}:\n{marked(text)}"]
+
+
+def _kinds_not_read(parts: Iterable[Written]) -> list[str]:
+    return list(dict.fromkeys(part.not_read for part in parts if part.not_read))
 
 
 def _answering(quote: Quote) -> str:
