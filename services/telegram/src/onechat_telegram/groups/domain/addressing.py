@@ -13,7 +13,7 @@ from onechat_telegram.groups.domain.messages import Bot, Message
 from onechat_telegram.groups.domain.settings import GroupSettings
 from onechat_telegram.groups.domain.words import ANY, names_in, without_code, words_of
 
-_QUESTION_MARKS: Final = frozenset("?？؟⁇⁈;՞፧")  # the Greek one is a semicolon by its look alone: U+037E
+_QUESTION_MARKS: Final = frozenset("?？؟⁇⁈՞፧\u037e")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
