@@ -69,8 +69,8 @@ class Sending:
         group = self._directory.reached(chat)
         reply = answered(self._state, chat, fields)
         thread = topic_of(self._state, group, fields, reply)
-        self._flood.check(chat)
         shown: Json = content()
+        self._flood.check(chat)
         message = {
             "message_id": self._directory.next_message_id(chat),
             "from": self._state.bot(),

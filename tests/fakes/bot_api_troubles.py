@@ -106,10 +106,9 @@ class FloodControl:
         passed = self._passed.setdefault(key, deque())
         while passed and passed[0] <= now - period_s:
             passed.popleft()
-        if len(passed) >= most:
-            wait_s = math.ceil(passed[0] + period_s - now)
-            self._until[key] = max(self._until.get(key, 0.0), now + wait_s)
-        return self._until.get(key, 0.0) - now
+        if self._until.get(key, now) <= now and len(passed) >= most:
+            self._until[key] = now + math.ceil(passed[0] + period_s - now)
+        return self._until.get(key, now) - now
 
 
 def _number(raw: Any) -> int | None:
