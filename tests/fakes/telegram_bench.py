@@ -74,7 +74,12 @@ class Bench:
 
     @asynccontextmanager
     async def running(
-        self, *, owner: int | None = OWNER, clock: Clock | None = None, work: bool = True
+        self,
+        *,
+        owner: int | None = OWNER,
+        clock: Clock | None = None,
+        work: bool = True,
+        show_drafts: bool = False,
     ) -> AsyncIterator[Running]:
         """A gateway from its start to its end; without `work` nothing runs in the background."""
         clock = clock or self.clock
@@ -108,6 +113,7 @@ class Bench:
                 clock=clock,
                 reached=passed.append,
                 rng=rng,
+                show_drafts=show_drafts,
             )
             servicer = TelegramServicer(store, gateway.outbox, link, ownership, clock)
             loopback = await stack.enter_async_context(

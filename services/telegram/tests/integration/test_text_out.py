@@ -71,23 +71,6 @@ async def test_what_other_agents_reply_is_not_shown_and_their_notices_say_whose_
     ]
 
 
-async def test_a_proposal_is_shown_letter_by_letter_with_how_to_answer_it(running: Running) -> None:
-    """As Markdown a part of what would run could be hidden, in a link or between stars."""
-    text = 'One asks to run shell in /home:\ncommand: "echo **bold** [fine](http://x.example) `a`"'
-    for state, outcome in (("OPEN", ""), ("APPROVED", ""), ("DONE", "| bold")):
-        proposal = event_pb2.Proposal(number=7, agent="One", text=text, outcome=outcome)
-        proposal.state = event_pb2.ProposalState.Value(f"PROPOSAL_STATE_{state}")
-        await running.agent.tell(proposal=event_pb2.ProposalChange(proposal=proposal))
-
-    await running.api.until(lambda: len(running.api.sent) >= 2)
-
-    assert running.api.texts() == [
-        f"Proposal 7: {text}\n\n/yes 7 lets it run, /no 7 refuses it.",
-        "One's proposal 7 is done.\n| bold",
-    ]
-    assert not any(message.get("entities") for message in running.api.sent)
-
-
 async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Running) -> None:
     """Else polls, "typing…" and probes would wait for seconds; a probe that fails has the service killed."""
     text = "# a\n" * 4_000
