@@ -73,7 +73,7 @@ class Editing:
         return message
 
     def _show(self, message: Json, parts: tuple[str, ...], shown: Json) -> Json:
-        if all(message.get(part) == shown.get(part) for part in parts):
+        if all(_trimmed(message.get(part)) == _trimmed(shown.get(part)) for part in parts):
             raise refused(_NOT_MODIFIED)
         self._flood.check(message["chat"]["id"])
         for part in parts:
@@ -82,3 +82,8 @@ class Editing:
         self._state.edits.append(dict(message))
         self._state.change()
         return message
+
+
+def _trimmed(part: Any) -> Any:
+    """Telegram shows no blanks at either end, so that a change of these alone is none."""
+    return part.strip() if isinstance(part, str) else part

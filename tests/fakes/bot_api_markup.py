@@ -7,6 +7,7 @@ Only inline keyboards are known here.
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.fakes.bot_api_fields import structured
 from tests.fakes.bot_api_refusals import refused
@@ -56,6 +57,8 @@ def _check_button(button: Any) -> None:
         raise refused("can't parse inline keyboard button: text buttons are unallowed in the inline keyboard")
     if len(actions) > 1:
         raise refused("can't parse inline keyboard button: it can do one thing alone")
+    if "url" in button and urlsplit(str(button["url"])).scheme not in {"http", "https", "tg"}:
+        raise refused("BUTTON_URL_INVALID")
     if "callback_data" in button:
         data = button["callback_data"]
         if not isinstance(data, str) or not 1 <= len(data.encode()) <= BUTTON_DATA_MAX:

@@ -46,9 +46,11 @@ async def test_a_keyboard_alone_can_be_taken_away(asked, api, call):
     assert "reply_markup" not in edited.result
 
 
-async def test_an_edit_that_changes_nothing_is_refused(asked, call):
+@pytest.mark.parametrize("text", ["Do it?", "Do it?\n"])
+async def test_an_edit_that_changes_nothing_is_refused(text, asked, call):
+    """Blanks at the end are not shown, so they are no change: a draft that grows by one must wait."""
     refused = await call(
-        "editMessageText", **SEND, message_id=asked, text="Do it?", reply_markup=keyboard(YES, NO)
+        "editMessageText", **SEND, message_id=asked, text=text, reply_markup=keyboard(YES, NO)
     )
 
     assert refused.refusal[0] == 400
@@ -124,6 +126,7 @@ async def test_a_button_bears_up_to_64_bytes(data, call):
         YES | {"callback_data": ""},
         YES | {"url": "https://a.example"},
         {"text": "nothing happens"},
+        {"text": "See", "url": "javascript:alert(1)"},
         {"text": "", "callback_data": "x"},
         "Yes",
     ],
