@@ -14,12 +14,14 @@ from onechat_telegram.domain.wording import REPEAT_MARK
 
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
 from tests.fakes.bot_api import OWNER, TOKEN, BotApi, listening
+from tests.fakes.pictures import GIF, PNG
 from tests.fakes.telegram_process import TelegramProcess
 
 MESSAGE_PLACES = (
     *("polled", "kept", "handing_over", "handed_over"),
     *("taking", "taken", "sending", "sent", "recorded"),
 )
+ALBUM_PLACES = ("polled", "kept", "joined", "stored", "handing_over", "handed_over")
 COMMAND_PLACES = ("polled", "kept", "command_run", "settling", "sending", "sent", "recorded")
 LONG = "\n\n".join(letter * 4000 for letter in "xyz")
 
@@ -93,6 +95,37 @@ async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene) 
     lines = [command.line for command in scene.agent.commands.values()]
     assert lines == [*(f"/usage {place}" for place in COMMAND_PLACES), "/help"]
     _assert_shown(scene.api.texts(), [f"did {line}" for line in lines])
+
+
+async def test_a_kill_at_any_place_of_an_albums_way_gives_one_message_with_all_its_pictures(
+    scene: Scene,
+) -> None:
+    for place in ALBUM_PLACES:
+        scene.api.people.show_album([(PNG, f"{place} a"), (GIF, ""), (PNG, f"{place} c")])
+        await scene.start(place).killed()
+    scene.api.say("the end")
+
+    async with scene.settled(lambda: "echo of the end" in scene.api.texts()):
+        pass
+
+    albums = [f"{place} a\n{place} c" for place in ALBUM_PLACES]
+    assert scene.agent.texts() == [*albums, "the end"]
+    for delivery in list(scene.agent.deliveries.values())[:-1]:
+        assert [scene.agent.images[name] for name in delivery.images] == [PNG, GIF, PNG]
+
+
+async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(scene: Scene) -> None:
+    places = [place for place in ALBUM_PLACES if place != "stored"]
+    for place in places:
+        scene.api.say(place.ljust(4096, "-"))
+        scene.api.say("its rest")
+        await scene.start(place).killed()
+    scene.api.say("the end")
+
+    async with scene.settled(lambda: "echo of the end" in scene.api.texts()):
+        pass
+
+    assert scene.agent.texts() == [*(f"{place.ljust(4096, '-')}its rest" for place in places), "the end"]
 
 
 async def test_killed_three_times_after_the_hand_over_there_is_one_answer(scene: Scene) -> None:

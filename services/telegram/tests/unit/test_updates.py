@@ -69,8 +69,24 @@ def test_a_reply_shows_what_it_answers() -> None:
     assert for_agent([chosen]) == "In reply to what you wrote:\n| Shall\nyes"
 
 
-def test_a_reply_to_a_picture_without_words_quotes_nothing() -> None:
-    replied = {"message_id": 3, "from": ADA, "photo": []}
+@pytest.mark.parametrize(
+    ("replied", "quoted"),
+    [
+        ({"photo": []}, "[a picture]"),
+        ({"voice": {}}, "[Voice messages]"),
+        ({"photo": [], "caption": "look"}, "look"),
+    ],
+)
+def test_a_reply_to_something_without_words_says_what_it_is(replied: dict[str, Any], quoted: str) -> None:
+    answered = {"message_id": 3, "from": ADA} | replied
+
+    assert for_agent([written(text="yes", reply_to_message=answered)]) == (
+        f"In reply to what Ada L wrote:\n| {quoted}\nyes"
+    )
+
+
+def test_a_reply_to_a_service_message_quotes_nothing() -> None:
+    replied = {"message_id": 3, "from": ADA, "pinned_message": {}}
 
     assert for_agent([written(text="yes", reply_to_message=replied)]) == "yes"
 

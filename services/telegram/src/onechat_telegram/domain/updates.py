@@ -18,6 +18,8 @@ from onechat_telegram.domain.utf16 import units
 POLLED_FOR: Final = ("message", "edited_message", "callback_query", "my_chat_member")
 LONG_UNITS: Final = 4000  #: a text of so many may be the first part of one that did not fit into a message
 
+A_PICTURE: Final = "[a picture]"
+
 _GROUPS: Final = frozenset({"group", "supergroup"})
 
 
@@ -156,9 +158,15 @@ def _answered(message: Mapping[str, Any]) -> Quote | None:
     replied = message.get("reply_to_message")
     if replied is None:
         return None
-    text = chosen or replied.get("text") or replied.get("caption") or ""
+    text = chosen or replied.get("text") or replied.get("caption") or _wordless(replied)
     author = replied.get("from", {})
     return Quote(author=_name(author), text=str(text), from_bot=bool(author.get("is_bot"))) if text else None
+
+
+def _wordless(replied: Mapping[str, Any]) -> str:
+    """What stands for a message without words where it is answered; empty for a service message."""
+    kind = kind_not_read(replied)
+    return A_PICTURE if picture_of(replied) is not None else f"[{kind}]" if kind else ""
 
 
 def _name(who: Mapping[str, Any]) -> str:
