@@ -57,16 +57,23 @@ def test_whatever_is_refused_ends_as_a_line_that_says_so_with_the_caption(why: s
     assert "0123456789abcdef.png could not be shown" in last.text
 
 
-@pytest.mark.parametrize(
-    "why",
-    ["Bad Request: message thread not found", "Bad Request: TOPIC_CLOSED", "TOPIC_DELETED"],
-)
-def test_an_answer_whose_topic_is_gone_or_closed_goes_without_it(why: str) -> None:
+@pytest.mark.parametrize("why", ["Bad Request: message thread not found", "Bad Request: TOPIC_DELETED"])
+def test_an_answer_whose_topic_is_gone_goes_without_it(why: str) -> None:
     piece = replace(PHOTO, kind=PieceKind.TEXT, image="", topic=44, answers=MessageId(3))
 
     [first, *_] = refusals(piece, why)
 
     assert first == replace(piece, topic=None)
+
+
+@pytest.mark.parametrize("topic", [44, None])
+def test_an_answer_into_a_closed_topic_is_said_outside_it(topic: int | None) -> None:
+    """It would go where the message is that it answers: so it answers none."""
+    piece = replace(PHOTO, kind=PieceKind.TEXT, image="", topic=topic, answers=MessageId(3))
+
+    [first, *_] = refusals(piece, "Bad Request: TOPIC_CLOSED")
+
+    assert first == replace(piece, topic=None, answers=None)
 
 
 def test_a_repeat_of_a_picture_is_marked_in_its_caption() -> None:

@@ -22,7 +22,8 @@ PHOTO_BYTES_MAX: Final = 10_000_000  # Bot API, sendPhoto; what is larger goes a
 
 LOST_PICTURE: Final = "The picture {image} could not be shown: {why}."
 _OF_THE_PICTURE: Final = ("photo", "image", "wrong file", "type of file", "too big", "too large")
-_OF_THE_TOPIC: Final = ("thread not found", "topic_closed", "topic_deleted", "topic_id_invalid")
+_TOPIC_GONE: Final = ("thread not found", "topic_deleted", "topic_id_invalid")
+_TOPIC_CLOSED: Final = "topic_closed"
 
 
 class PieceState(StrEnum):
@@ -114,8 +115,10 @@ def after_refusal(piece: Outgoing, why: str) -> Outgoing | None:
     Each step takes something away, so that they end: the topic, the photo, the formatting, the picture.
     """
     sign = why.lower()
-    if piece.topic is not None and any(word in sign for word in _OF_THE_TOPIC):
+    if piece.topic is not None and any(word in sign for word in _TOPIC_GONE):
         return replace(piece, topic=None)
+    if _TOPIC_CLOSED in sign and (piece.topic, piece.answers) != (None, None):
+        return replace(piece, topic=None, answers=None)  # an answer goes where its message is
     formatted = bool(piece.entities) or piece.text != piece.plain
     photo = piece.kind is PieceKind.PHOTO
     if photo and (not formatted or any(word in sign for word in _OF_THE_PICTURE)):
