@@ -12,10 +12,16 @@ from onechat_runtime.store import Store
 
 from onechat_telegram.adapters.agent import Agent
 from onechat_telegram.adapters.bot_api import BotApi
+from onechat_telegram.adapters.bot_sends import BotSends
+from onechat_telegram.buttons import Buttons
+from onechat_telegram.drafts import Drafts
 from onechat_telegram.handover import Handover
-from onechat_telegram.inbox import KIND, Inbox
+from onechat_telegram.images import Images
+from onechat_telegram.inbox import Inbox
+from onechat_telegram.joining import KIND
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
+from onechat_telegram.putting import Putting
 from onechat_telegram.replies import Replies
 from onechat_telegram.sending import Sending
 from onechat_telegram.steps import Reached
@@ -43,19 +49,39 @@ async def opened_gateway(
     clock: Clock,
     reached: Reached,
     rng: random.Random | None = None,
+    show_drafts: bool = False,
 ) -> Gateway:
     """The gateway of `api`'s bot, with what the last process left put in order."""
     rng = rng or secrets.SystemRandom()
     await ownership.open()
     typing = TypingSign(api, link, ownership, clock)
-    replies = Replies(agent, store, ownership, typing, clock, rng, reached)
-    handover = Handover(api, agent, store, ownership, replies, clock, reached)
+    sends = BotSends(api)
+    drafts = Drafts(sends, store, link, ownership, clock, on=show_drafts)
+    drafts.open()
+    replies = Replies(agent.events, store, ownership, typing, drafts, clock, rng, reached)
+    images = Images(api, agent, link, clock, rng)
+    handover = Handover(
+        sends,
+        agent,
+        store,
+        ownership,
+        replies,
+        images,
+        clock,
+        reached,
+        buttons=Buttons(sends, agent, store, ownership),
+    )
     outbox = Outbox(store, clock, rng, {KIND: handover.hand_over}, handover.settled, board=board)
     _wake_with_the_agent(board, outbox)
     inbox = Inbox(api, store, outbox, link, ownership, clock, rng, reached)
-    sending = Sending(api, store, replies, link, ownership, clock, rng, reached)
+    putting = Putting(sends, agent, store)
+    sending = Sending(putting, store, replies, link, ownership, clock, rng, reached)
     await sending.open()
-    return Gateway(outbox=outbox, background=(inbox.run, outbox.run, replies.run, sending.run, typing.run))
+    background = (
+        *(inbox.run, outbox.run, replies.run),
+        *(sending.run, sending.run_elsewhere, typing.run, drafts.run),
+    )
+    return Gateway(outbox=outbox, background=background)
 
 
 def _wake_with_the_agent(board: HealthBoard, outbox: Outbox) -> None:
