@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from datetime import timedelta
 
 import grpc
 import pytest
@@ -155,24 +154,6 @@ async def test_what_is_withdrawn_before_it_was_handed_over_never_is(put, store, 
     await asyncio.gather(task, return_exceptions=True)
 
     assert _keys(receiver) == ["b"]
-
-
-async def test_what_waits_in_a_lane_is_shown_in_order_with_when_it_was_put(put, store, outbox, clock):
-    """Whoever hands over several as one looks at what else waits."""
-    await put("a", body=b"first", lane="left")
-    await put("b", lane="right")
-    await put("c", kind="plate", lane="left")
-    since = clock.now()
-    clock.advance(2)
-    await put("d", lane="left")
-
-    queued = store.read(lambda db: outbox.queued(db, kind="cup", lane="left"))
-
-    assert [(one.key, one.time - since) for one in queued] == [
-        ("a", timedelta()),
-        ("d", timedelta(seconds=2)),
-    ]
-    assert queued[0].body == b"first"
 
 
 async def test_a_known_key_is_ignored(put, outbox, running, receiver, until):
