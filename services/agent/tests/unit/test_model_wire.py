@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onechat_agent.model.endpoint import Endpoint, Lack
 from onechat_agent.model.items import (
+    AnswerForm,
     CallItem,
     Item,
     ModelRequest,
@@ -19,7 +20,7 @@ from onechat_agent.model.items import (
     UserItem,
 )
 from onechat_agent.model.wire import input_items, request_body, view_parts
-from openai.types.responses import FunctionToolParam, ResponseInputParam
+from openai.types.responses import FunctionToolParam, ResponseInputParam, ResponseTextConfigParam
 from openai.types.responses.response_create_params import ResponseCreateParamsBase
 from pydantic import TypeAdapter
 
@@ -274,3 +275,15 @@ def test_a_message_that_looks_like_a_view_is_not_cut():
 
     assert len(items[0]["content"]) == 2
     assert items[1]["content"] == [{"type": "input_text", "text": TURN[0].text}]
+
+
+@pytest.mark.parametrize("endpoint", [FULL, BARE], ids=["openai", "bare"])
+def test_an_answer_that_must_have_a_form_is_asked_for_in_the_shape_that_the_package_states(endpoint):
+    schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    form = AnswerForm(name="judgement", schema=schema)
+    body = request_body(a_request(answer_form=form), endpoint)
+
+    TypeAdapter(ResponseTextConfigParam).validate_python(body["text"])
+    assert body["text"]["format"]["schema"] == schema
+    assert body["text"]["format"].get("strict") is (None if endpoint.lacks else True)
+    assert "text" not in request_body(a_request(), endpoint)

@@ -70,6 +70,14 @@ class ToolChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerForm:
+    """An answer that is JSON of a schema: each property required, nothing beside them."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One call: [tools][system][items], the head the same bytes from call to call."""
 
@@ -81,6 +89,7 @@ class ModelRequest:
     cache_key: str  #: the agent's; steers prompt caching
     max_output_tokens: int
     tool_choice: ToolChoice = ToolChoice.AUTO
+    answer_form: AnswerForm | None = None  #: what the answer's text must be; None: any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

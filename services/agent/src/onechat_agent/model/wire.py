@@ -15,6 +15,7 @@ from typing import Any, Final
 from onechat_agent.domain.text import clean
 from onechat_agent.model.endpoint import Endpoint, Lack
 from onechat_agent.model.items import (
+    AnswerForm,
     CallItem,
     Item,
     ModelRequest,
@@ -48,6 +49,8 @@ def request_body(request: ModelRequest, endpoint: Endpoint) -> Body:
             body["parallel_tool_calls"] = True
     body["instructions"] = clean(request.system)
     body["input"] = input_items(request.items, endpoint)
+    if request.answer_form is not None:
+        body["text"] = {"format": _form(request.answer_form, endpoint)}
     if request.effort:
         body["reasoning"] = {"effort": request.effort}
     body["max_output_tokens"] = request.max_output_tokens
@@ -109,6 +112,11 @@ def _cache_mode(request: ModelRequest) -> str:
 
 def _tool(tool: Mapping[str, Any], endpoint: Endpoint) -> Body:
     return {key: value for key, value in tool.items() if key != "strict" or Lack.STRICT not in endpoint.lacks}
+
+
+def _form(form: AnswerForm, endpoint: Endpoint) -> Body:
+    strict = {} if Lack.STRICT in endpoint.lacks else {"strict": True}
+    return {"type": "json_schema", "name": form.name, "schema": form.schema, **strict}
 
 
 def _replayable(items: Sequence[Item], endpoint: Endpoint) -> Iterator[Item]:
