@@ -76,7 +76,7 @@ async def run(settings: AgentSettings) -> None:
             board=board,
             store=store,
             background=background,
-            said={"children": service.children},
+            said={"children": service.children, "groups": service.groups},
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
+from typing import TypeVar
 
 import apsw
 from onechat_runtime.clock import Clock
@@ -25,6 +26,7 @@ from onechat_agent.loop import AgentLoop
 from onechat_agent.seat import Seat
 from onechat_agent.turn import TurnAtWork
 
+T = TypeVar("T")
 Life = Callable[[], Awaitable[None]]
 """What an agent does as long as it is there; when it returns, the agent leaves."""
 
@@ -106,6 +108,16 @@ class Agents:
             raise AgentUnknown()
         return found.id
 
+    async def between_turns(self, agent: AgentId, reason: str, act: Callable[[], Awaitable[T]]) -> T:
+        """Runs `act` while the agent writes nothing into its log; its turn at work is stopped for it.
+
+        Raises AgentUnknown for one that is not open.
+        """
+        member = self._members.get(agent)
+        if member is None:
+            raise AgentUnknown()
+        return await member.loop.between_turns(reason, act)
+
     def turns_before(self, before: datetime | None, *, of: AgentId | None) -> dict[AgentId, TurnAtWork]:
         """Turns at work that began before `before` (None: that are now), of the agent `of` or of all."""
         chosen = [one for agent, one in self._members.items() if of in (None, agent)]
@@ -139,15 +151,16 @@ class Agents:
         member = self._members[agent]
         seat = member.seat
 
-        def job(db: apsw.Connection) -> tuple[int, LastTurn | None]:
-            return delivery_rows.waiting(db, agent), turn_rows.last(db, agent)
+        def job(db: apsw.Connection) -> tuple[int, LastTurn | None, Agent | None]:
+            return delivery_rows.waiting(db, agent), turn_rows.last(db, agent), agent_rows.agent(db, agent)
 
-        waiting, last_turn = self._store.read(job)
+        waiting, last_turn, row = self._store.read(job)
+        title = row.area if row is not None and seat.role is Role.GROUP else None  # it may have changed since
         return AgentSeen(
             id=agent,
             name=seat.name,
             role=seat.role,
-            area=seat.area,
+            area=seat.area if title is None else title,
             model=seat.model,
             effort=seat.effort,
             doing=member.loop.doing,

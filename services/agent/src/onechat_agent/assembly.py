@@ -30,6 +30,8 @@ from onechat_agent.departures import DELETE_SCHEDULES, SET_ASIDE, DeleteSchedule
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.usage import Price
 from onechat_agent.events import Events, open_stream
+from onechat_agent.groups import Groups
+from onechat_agent.judging import Judging
 from onechat_agent.kin import Kin
 from onechat_agent.lives import Lives, Made
 from onechat_agent.loop import AgentLoop
@@ -39,6 +41,7 @@ from onechat_agent.pictures import PictureSource
 from onechat_agent.proposal_runs import ProposalRuns
 from onechat_agent.proposals import Proposals
 from onechat_agent.queue import Queue
+from onechat_agent.resets import Resets
 from onechat_agent.routes import Routes
 from onechat_agent.seat import Seat
 from onechat_agent.seating import Seating
@@ -68,6 +71,7 @@ class AgentService:
     background: tuple[Callable[[], Awaitable[None]], ...]
     root: Seat
     children: tuple[str, ...]  #: the names of those that are open
+    groups: tuple[str, ...]  #: the names of groups' agents that are open
 
 
 async def assemble(
@@ -138,12 +142,22 @@ async def assemble(
         loop = AgentLoop(means, seat)
         agents.enter(seat, loop, lives.of(seat, loop, made))
 
+    departures = Departures(store, clock, events, outbox, root_name=settings.name, root=root.id)
     children = Children(
         settings=settings,
         store=store,
         clock=clock,
         seating=seating,
-        departures=Departures(store, clock, events, outbox, root_name=settings.name, root=root.id),
+        departures=departures,
+        root=root,
+        live=live,
+    )
+    groups = Groups(
+        settings=settings,
+        store=store,
+        clock=clock,
+        seating=seating,
+        departures=departures,
         root=root,
         live=live,
     )
@@ -186,6 +200,7 @@ async def assemble(
     lives = Lives(store, clock, memory, patience, board)
     live(root_seat, Made())
     names = await children.open_all()
+    group_names = await groups.open_all()
     subagents.open_unfinished()
     stops = Stops(store, clock, agents, subagents, runs)
     servicer = AgentServicer(
@@ -198,6 +213,15 @@ async def assemble(
         proposals=proposals,
         store=store,
         images=images,
+        groups=groups,
+        resets=Resets(store, clock, memory, agents),
+        judging=Judging(model=model.client, seats=agents.seats, usage=usage, telling=telling, day=day),
     )
     background = (compactor.run, events.forget_old, outbox.run, agents.run, runs.run)
-    return AgentService(served=served(servicer), background=background, root=root_seat, children=tuple(names))
+    return AgentService(
+        served=served(servicer),
+        background=background,
+        root=root_seat,
+        children=tuple(names),
+        groups=tuple(group_names),
+    )

@@ -37,11 +37,22 @@ class DayLimit:
         return self._usage.tokens_today(seat.id) >= LINES_FACTOR * seat.limits.tokens_per_day
 
     async def tell(self, seat: Seat) -> None:
-        """Tells that the agent goes on tomorrow; once a day, also over a restart."""
-        if await self.told(seat):
+        """Tells that the agent goes on tomorrow; once a day, also over a restart. A group is told, too."""
+        if await self._told(seat):
             await self._telling.notice(seat, None, sentences.DAY_USED_UP)
+            if seat.group:
+                await self._telling.notice(seat, None, sentences.GROUP_DAY_USED_UP, audience=seat.audience)
 
-    async def told(self, seat: Seat) -> bool:
+    async def ending(self, seat: Seat) -> str:
+        """The sentence that a turn ends with; to a group it says less, and the user is told beside."""
+        is_first = await self._told(seat)
+        if not seat.group:
+            return sentences.DAY_USED_UP
+        if is_first:
+            await self._telling.notice(seat, None, sentences.DAY_USED_UP)
+        return sentences.GROUP_DAY_USED_UP
+
+    async def _told(self, seat: Seat) -> bool:
         """The user is told now, by a turn's end or a notice; False where that was today already."""
         fact, today = f"day_told:{seat.id}", self._usage.today()
         if self._store.read(lambda db: agent_rows.fact(db, fact)) == today:

@@ -1,5 +1,7 @@
 """A child whose folder was taken away: what it had is handed on, its log is set aside, its schedules go.
 
+Of a group's agent nothing is handed on: what waited for it is nobody else's.
+
 One transaction does all that is the agent's own, and leaves the log and the schedules to hand-overs, which
 reach the memory and the scheduler whenever those are there. How it is noticed: children.py. How a log is set
 aside: adapters/memory.py.
@@ -22,7 +24,8 @@ from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import Delivery
-from onechat_agent.domain.events import NewEvent, Noticed, TurnChanged, TurnPhase
+from onechat_agent.domain.events import USER_AUDIENCE, NewEvent, Noticed, TurnChanged, TurnPhase
+from onechat_agent.domain.outside import as_name
 from onechat_agent.domain.turn import TurnState
 from onechat_agent.events import Events
 
@@ -45,20 +48,30 @@ class Departures:
         self._root_name = root_name
 
     async def remove(self, child: Agent) -> None:
-        """Its name is free, its queue is the root's, its subagents end, the user is told."""
+        """Its name is free, its queue is the root's, its subagents end, the user is told.
+
+        The same of a group's agent, but for its queue, which is dropped.
+        """
         await self._store.write(lambda db: self._remove(db, child, self._clock.now()))
 
     def _remove(self, db: apsw.Connection, child: Agent, now: datetime) -> None:
         for subagent in agent_rows.of_role(db, Role.SUBAGENT, parent=child.id):
             delivery_rows.finish(db, delivery_rows.queued(db, subagent.id))
             delivery_rows.finish(db, self._end(db, subagent, now))
-        self._end(db, child, now)
-        delivery_rows.pass_on(db, child.id, child.name, self._root)
-        notice = Noticed(text=sentences.CHILD_GONE.format(name=child.name))
+        taken = self._end(db, child, now)
+        if child.role is Role.GROUP:
+            delivery_rows.finish(db, [*taken, *delivery_rows.queued(db, child.id)])
+            text = sentences.GROUP_GONE.format(name=child.name, title=as_name(child.area))
+        else:
+            delivery_rows.pass_on(db, child.id, child.name, self._root)
+            text = sentences.CHILD_GONE.format(name=child.name)
+        notice = Noticed(text=text)
         self._events.keep(db, NewEvent(agent=self._root, agent_name=self._root_name, time=now, body=notice))
         names = {"label": child.name, "staged": secrets.token_hex(8), "kept": secrets.token_hex(8)}
         body = json.dumps(names).encode()
         self._outbox.put(db, kind=SET_ASIDE, key=child.id, body=body, lane=f"memory:{child.id}", now=now)
+        if child.role is Role.GROUP:
+            return  # it never had a schedule
         body = f"gone:{secrets.token_hex(8)}".encode()  # of this departure: there may be a later one
         lane = f"scheduler:{child.id}"
         self._outbox.put(db, kind=DELETE_SCHEDULES, key=child.id, body=body, lane=lane, now=now)
@@ -72,7 +85,15 @@ class Departures:
         turn_rows.end(db, turn.id, TurnState.STOPPED, now)
         change = TurnChanged(phase=TurnPhase.STOPPED, reason=sentences.TAKEN_AWAY.format(name=agent.name))
         self._events.keep(
-            db, NewEvent(agent=agent.id, agent_name=agent.name, turn=turn.id, time=now, body=change)
+            db,
+            NewEvent(
+                agent=agent.id,
+                agent_name=agent.name,
+                audience=agent.source or USER_AUDIENCE,
+                turn=turn.id,
+                time=now,
+                body=change,
+            ),
         )
         return delivery_rows.of_turn(db, turn.id)
 

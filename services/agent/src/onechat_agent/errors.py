@@ -34,6 +34,18 @@ class AgentUnknown(ServiceError):
     code, reason = grpc.StatusCode.NOT_FOUND, "AGENT_UNKNOWN"
 
 
+class GroupInvalid(ServiceError):
+    """A group's agent is made for a source such as telegram:ID and a title."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "GROUP_INVALID"
+
+
+class ModelUnavailable(ServiceError):
+    """The model cannot be asked now. Do without it, or try again later."""
+
+    code, reason = grpc.StatusCode.UNAVAILABLE, "MODEL_UNAVAILABLE"
+
+
 class BadDay(ServiceError):
     """A day is written YYYY-MM-DD."""
 

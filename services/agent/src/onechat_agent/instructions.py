@@ -16,10 +16,10 @@ from onechat_agent.tools.file_access import FileRefused, locate, read_text
 INSTRUCTIONS_MAX: Final = 200_000  #: every call sends them whole
 
 
-def instructions_text(folder: AgentFolder, fence: Fence) -> str:
+def instructions_text(folder: AgentFolder, fence: Fence, unread: str = sections.INSTRUCTIONS_UNREAD) -> str:
     """What the user wrote, trimmed; empty without a file.
 
-    Where it cannot be read, the sentence in its place says why, so that the agent tells the user.
+    Where it cannot be read, `unread` stands in its place: it says `{why}`, so that the agent tells the user.
     """
     file = folder.instructions.absolute()
     try:
@@ -27,4 +27,4 @@ def instructions_text(folder: AgentFolder, fence: Fence) -> str:
     except FileRefused as why:
         if not os.path.lexists(file):
             return ""
-        return sections.INSTRUCTIONS_UNREAD.format(why=why)
+        return unread.format(why=why)

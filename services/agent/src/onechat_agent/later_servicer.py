@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from onechat.agent.v1 import addressed_pb2, agent_service_pb2_grpc, import_pb2, kept_log_pb2
-from onechat.agent.v1 import agent_service_pb2 as service
+from onechat.agent.v1 import agent_service_pb2_grpc, import_pb2, kept_log_pb2
 from onechat_runtime.errors import NotServedYet
 
 _LATER: Final = "comes with a later version of onechat. Nothing was changed."
@@ -12,21 +11,6 @@ _LATER: Final = "comes with a later version of onechat. Nothing was changed."
 
 class LaterServicer(agent_service_pb2_grpc.AgentServiceServicer):
     """Answers them with UNIMPLEMENTED and a sentence."""
-
-    async def CreateGroupAgent(
-        self, request: service.CreateGroupAgentRequest, context: Any
-    ) -> service.CreateGroupAgentResponse:
-        raise NotServedYet(f"Group agents {_LATER}")
-
-    async def ResetAgentLog(
-        self, request: kept_log_pb2.ResetAgentLogRequest, context: Any
-    ) -> kept_log_pb2.ResetAgentLogResponse:
-        raise NotServedYet(f"Setting a log aside {_LATER}")
-
-    async def JudgeAddressed(
-        self, request: addressed_pb2.JudgeAddressedRequest, context: Any
-    ) -> addressed_pb2.JudgeAddressedResponse:
-        raise NotServedYet(f"Judging groups' messages {_LATER}")
 
     async def PlanImport(self, request_iterator: Any, context: Any) -> import_pb2.PlanImportResponse:
         raise NotServedYet(f"Importing {_LATER}")

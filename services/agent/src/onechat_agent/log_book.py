@@ -12,6 +12,7 @@ from onechat_agent.calls import Call
 from onechat_agent.domain import outside
 from onechat_agent.domain.chat import Kind, NewMessage
 from onechat_agent.domain.delivery import Delivery, TurnId
+from onechat_agent.domain.groups import is_private
 from onechat_agent.domain.images import with_marks
 from onechat_agent.domain.keys import call_key, delivery_key, end_key, text_key
 from onechat_agent.domain.text import clean
@@ -26,14 +27,18 @@ log = logs.get("onechat.agent")
 _OUTSIDE = ("whatsapp:", "telegram:")  #: sources whose text is others'
 
 
-def logged_words(delivery: Delivery) -> str:
-    """A delivery's text as log and model get it: what others wrote is marked on every line, ours is not."""
+def logged_words(delivery: Delivery, group: str = "") -> str:
+    """A delivery's text as log and model get it: what others wrote is marked on every line, ours is not.
+
+    `group`: of whose agent it is, the group's source.
+    """
     text = clean(delivery.text)
     others = delivery.kind is Kind.WORK and delivery.source.startswith(_OUTSIDE)
     if others:
-        text = outside.marked(text, source=delivery.source)
+        private = bool(group) and is_private(group, delivery.source)
+        text = outside.marked(text, source=delivery.source, private=private)
     text = with_marks(text, delivery.images)  # the lines of pictures are onechat's own: they have no mark
-    if others and delivery.wakes:
+    if others and delivery.wakes and not group:  # in a group it is meant for the agent
         text = f"{text}\n{remarks.MAY_BE_EMPTY}"
     return f"{remarks.instead_of(delivery.meant_for)}\n{text}" if delivery.meant_for else text
 
@@ -52,7 +57,7 @@ class LogBook:
                 NewMessage(
                     key=delivery_key(delivery.id),
                     kind=delivery.kind,
-                    text=logged_words(delivery),
+                    text=logged_words(delivery, self._seat.group),
                     time=delivery.time,
                     source=delivery.source,
                     images=delivery.images,

@@ -6,16 +6,21 @@ What is taken: domain/taking.py. A turn: turn.py.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from itertools import groupby
+from typing import TypeVar
 
 from onechat_runtime import logs
 from onechat_runtime.errors import RemoteError
 
 from onechat_agent import sentences
-from onechat_agent.adapters import turn_rows
+from onechat_agent.adapters import delivery_rows, turn_rows
 from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import Delivery
+from onechat_agent.domain.taking import Choice
+from onechat_agent.domain.turn import Turn
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
+from onechat_agent.patience import committed
 from onechat_agent.seat import Seat
 from onechat_agent.turn import TurnAtWork
 
@@ -24,6 +29,7 @@ AGAIN_S = 10.0  # after a fault that no turn could be blamed for
 # After a turn during which several came: they come fast, and what comes in this time shares the next turn.
 GATHER_S = 1.0
 
+T = TypeVar("T")
 log = logs.get("onechat.agent")
 
 
@@ -34,6 +40,7 @@ class AgentLoop:
         self._means = means
         self._seat = seat
         self._turn: TurnAtWork | None = None
+        self._writing = asyncio.Lock()  # held by whoever writes the log, or has it exchanged
         self.resting = "idle"  #: for people: what the agent does when no turn is at work
 
     @property
@@ -46,6 +53,38 @@ class AgentLoop:
         if self._turn is None or (before is not None and self._turn.began > before):
             return None
         return self._turn
+
+    async def between_turns(self, reason: str, act: Callable[[], Awaitable[T]]) -> T:
+        """Runs `act` while nobody writes the log, which holds all by then that came before.
+
+        A turn at work is stopped for it, for `reason`, and so is each that what is queued would have.
+        """
+        if self._turn is not None:
+            self._turn.stop(reason)
+        async with self._writing:
+            turn = self._interrupted()
+            if turn is not None:  # by a restart; it must not go on over another log
+                await committed(
+                    self._means.store, self._means.clock, lambda db: turn_rows.ask_stop(db, turn.id, reason)
+                )
+                await self._run_turn(TurnAtWork(self._means, self._seat))
+            await self._end_queued(reason)
+            return await act()
+
+    async def _end_queued(self, reason: str) -> None:
+        queued = self._means.store.read(lambda db: delivery_rows.queued(db, self._seat.id))
+        book = LogBook(self._means, self._seat)
+        for wakes, run in groupby(queued, key=lambda delivery: delivery.wakes):
+            if not wakes:
+                await self._log_without_turn(book, tuple(run))
+                continue
+            for delivery in run:
+                turn = TurnAtWork(self._means, self._seat, [delivery])
+                turn.stop(reason)
+                await self._run_turn(turn)
+
+    def _interrupted(self) -> Turn | None:
+        return self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id))
 
     async def run(self) -> None:
         """Lives; a fault ends neither it nor the agents beside it: it is logged, and tried again."""
@@ -79,31 +118,41 @@ class AgentLoop:
 
         When to look again, where an incomplete group is waited for.
         """
-        if self._means.store.read(lambda db: turn_rows.at_work(db, self._seat.id)) is not None:
-            await self._run_turn(TurnAtWork(self._means, self._seat))
+        async with self._writing:
+            if self._interrupted() is not None:
+                await self._run_turn(TurnAtWork(self._means, self._seat))
         book = LogBook(self._means, self._seat)
         is_first = True
         while True:
-            choice = self._means.queue.choose(self._seat.id)
+            choice = self._choose()
             if len(choice.turn) > 1 and not is_first:
                 await self._means.clock.sleep(GATHER_S)
-                choice = self._means.queue.choose(self._seat.id)
+                choice = self._choose()
             if choice.turn and self._is_in_vain(choice.turn):
-                await self._log_without_turn(book, choice.turn)
+                await self._log_apart(book, choice.turn)
             elif choice.turn:
                 if await self._within_day():
-                    await self._run_turn(TurnAtWork(self._means, self._seat, choice.turn))
+                    async with self._writing:
+                        if still := self._still(choice.turn):
+                            await self._run_turn(TurnAtWork(self._means, self._seat, still))
                     is_first = False
             elif choice.without_turn:
-                await self._log_without_turn(book, choice.without_turn)
+                await self._log_apart(book, choice.without_turn)
             else:
                 return choice.look_again
 
+    def _choose(self) -> Choice:
+        return self._means.queue.choose(self._seat.id, one_by_one=bool(self._seat.group))
+
     def _is_in_vain(self, deliveries: Sequence[Delivery]) -> bool:
-        """Whether no model can be had until somebody acts, and nothing of it is the user's."""
-        return self._means.telling.is_hopeless and not any(
+        """Whether no model can be had until somebody acts, and nothing of it is the user's.
+
+        Whoever speaks to a group's agent gets an answer, even if it is that there is none.
+        """
+        waits_for_answer = bool(self._seat.group) or any(
             delivery.backed or delivery.kind is Kind.USER for delivery in deliveries
         )
+        return self._means.telling.is_hopeless and not waits_for_answer
 
     async def _run_turn(self, turn: TurnAtWork) -> None:
         self._turn = turn
@@ -111,6 +160,17 @@ class AgentLoop:
             await turn.run()
         finally:
             self._turn = None
+
+    async def _log_apart(self, book: LogBook, deliveries: tuple[Delivery, ...]) -> None:
+        async with self._writing:
+            if still := self._still(deliveries):
+                await self._log_without_turn(book, still)
+
+    def _still(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        """Those that are queued yet: while the log was waited for, another may have taken its place."""
+        queued = self._means.store.read(lambda db: delivery_rows.queued(db, self._seat.id))
+        ids = {delivery.id for delivery in queued}
+        return tuple(delivery for delivery in deliveries if delivery.id in ids)
 
     async def _log_without_turn(self, book: LogBook, deliveries: tuple[Delivery, ...]) -> None:
         try:

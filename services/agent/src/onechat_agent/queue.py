@@ -18,11 +18,13 @@ from onechat_runtime.errors import KeyReused
 from onechat_runtime.store import Store
 
 from onechat_agent.adapters import agent_rows, delivery_rows
-from onechat_agent.domain.agent import AgentState
+from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import Delivery, NewDelivery, from_agent, wakes
-from onechat_agent.domain.events import NewEvent, OutsideCame, UserSaid
-from onechat_agent.domain.taking import Choice, choose, joining
+from onechat_agent.domain.events import USER_AUDIENCE, NewEvent, OutsideCame, UserSaid
+from onechat_agent.domain.groups import takes
+from onechat_agent.domain.taking import Choice, choose, choose_one, joining
+from onechat_agent.errors import DeliveryInvalid
 from onechat_agent.events import Events
 from onechat_agent.patience import committed
 
@@ -36,6 +38,7 @@ class _Recipient:
     agent: AgentId
     routed: bool = False
     meant_for: str = ""  #: whom it was for, if that one is gone
+    group: str = ""  #: the source of the group whose agent it is; else empty
 
 
 class Queue:
@@ -65,7 +68,7 @@ class Queue:
     def add(self, db: apsw.Connection, new: NewDelivery, now: datetime) -> Delivery:
         """Stores one in the caller's transaction, with its event; wakes its agent once that is on disk.
 
-        Raises KeyReused when its key is known with another body.
+        Raises KeyReused when its key is known with another body, DeliveryInvalid when nobody may get it.
         """
         known = delivery_rows.known(db, new.key)
         if known is None:
@@ -96,26 +99,41 @@ class Queue:
             new,
             body_hash=body_hash,
             agent=to.agent,
-            wakes=wakes(new, to_root=to.agent == self._root, routed=to.routed),
+            wakes=wakes(new, to_root=to.agent == self._root, routed=to.routed, to_group=bool(to.group)),
             meant_for=to.meant_for,
             now=now,
         )
-        self._events.keep(db, _event(delivery, agent_rows.name_of(db, to.agent), now))
+        name = agent_rows.name_of(db, to.agent)
+        self._events.keep(db, _event(delivery, name, to.group or USER_AUDIENCE, now))
         for agent in {to.agent, *self._waiting_for_last(db, new)}:
             self._store.when_committed(partial(self.nudge, agent))
         return delivery
 
     def _recipient(self, db: apsw.Connection, new: NewDelivery) -> _Recipient:
-        """Who gets it: whom it names, or whom its source's route names; the root for one who is gone."""
+        """Who gets it: whom it names, whom its source's route names, or the agent of its group.
+
+        The root for one who is gone. Raises DeliveryInvalid for what the agent of a group does not take, or
+        what was for one that is gone: nothing of a group is the root's.
+        """
         if new.to == "root":
             return _Recipient(agent=self._root)
         wanted = AgentId(new.to) if new.to else agent_rows.route(db, new.source)
-        if wanted is None:
+        agent = agent_rows.agent(db, wanted) if wanted else agent_rows.of_source(db, new.source)
+        if wanted is None and agent is None:
             return _Recipient(agent=self._root)
-        agent = agent_rows.agent(db, wanted)
+        if agent is not None and agent.role is Role.GROUP:
+            return self._of_group(db, new, agent)
         if agent is None or agent.state is AgentState.REMOVED:
             return _Recipient(agent=self._root, meant_for=agent.name if agent else SOMEBODY)
-        return _Recipient(agent=wanted, routed=not new.to)
+        return _Recipient(agent=agent.id, routed=not new.to)
+
+    def _of_group(self, db: apsw.Connection, new: NewDelivery, agent: Agent) -> _Recipient:
+        if not takes(agent.source, new.source) or new.kind is not Kind.WORK or new.backed:
+            raise DeliveryInvalid("A group's agent takes the messages of its group and of its members alone.")
+        there = agent if agent.state is not AgentState.REMOVED else agent_rows.of_source(db, agent.source)
+        if there is None:
+            raise DeliveryInvalid("The agent of this group is gone. Admit the group anew.")
+        return _Recipient(agent=there.id, group=there.source)
 
     def _waiting_for_last(self, db: apsw.Connection, new: NewDelivery) -> list[AgentId]:
         """Who waits for the rest of a group, if `new` was the last of it."""
@@ -125,13 +143,16 @@ class Queue:
 
     # ------------------------------------------------------------ what is taken
 
-    def choose(self, agent: AgentId) -> Choice:
-        """What `agent` does next with its queue; what comes after this makes `news` return."""
+    def choose(self, agent: AgentId, *, one_by_one: bool = False) -> Choice:
+        """What `agent` does next with its queue; what comes after this makes `news` return.
+
+        `one_by_one`: each message that wakes has a turn of its own.
+        """
         self._came[agent].clear()
         queued, groups = self._store.read(
             lambda db: (delivery_rows.queued(db, agent), delivery_rows.groups(db, agent))
         )
-        return choose(queued, groups, self._clock.now())
+        return (choose_one if one_by_one else choose)(queued, groups, self._clock.now())
 
     def that_may_join(self, agent: AgentId, *, turn_backed: bool) -> list[Delivery]:
         """What came during a turn and may enter it at its next step; of a group only what is whole."""
@@ -157,7 +178,7 @@ class Queue:
             listener(agent)
 
 
-def _event(delivery: Delivery, agent_name: str, now: datetime) -> NewEvent:
+def _event(delivery: Delivery, agent_name: str, audience: str, now: datetime) -> NewEvent:
     """What clients see of it: the user's own words as theirs, all else as what came."""
     body: UserSaid | OutsideCame
     if delivery.kind is Kind.USER and not from_agent(delivery.source):
@@ -170,4 +191,4 @@ def _event(delivery: Delivery, agent_name: str, now: datetime) -> NewEvent:
             text=delivery.text,
             wakes=delivery.wakes,
         )
-    return NewEvent(agent=delivery.agent, agent_name=agent_name, time=now, body=body)
+    return NewEvent(agent=delivery.agent, agent_name=agent_name, time=now, body=body, audience=audience)

@@ -68,8 +68,8 @@ class Seat:
     state: Callable[[datetime], str]  #: the state block at an instant
     role: Role = Role.ROOT
     parent: AgentId | None = None  #: a child's root, a subagent's owner: who gets what it ends its turns with
-    area: str = ""  #: a child's responsibility, a subagent's task
-    audience: str = USER_AUDIENCE
+    area: str = ""  #: a child's responsibility, a subagent's task, a group's title when the seat was made
+    audience: str = USER_AUDIENCE  #: whose eyes its turns are for; a group's agent's: the group's source
     instructions: Callable[[], str] = lambda: ""  #: the user's wishes, read anew; a subagent's owner's
     outside: tuple[str, ...] = ()  #: what its turns may do that the user does not stand behind
     owner: "Seat | None" = None  #: a subagent's; None for every other agent
@@ -83,6 +83,11 @@ class Seat:
     def memory_of(self) -> AgentId:
         """Whose log its view shows, and its zooms read."""
         return self.view_of.id
+
+    @property
+    def group(self) -> str:
+        """The source of the group whose agent it is; empty for every other agent."""
+        return self.audience if self.role is Role.GROUP else ""
 
     @property
     def purpose(self) -> Purpose:

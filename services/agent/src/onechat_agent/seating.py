@@ -26,7 +26,9 @@ from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.instructions import instructions_text
 from onechat_agent.kin import Kin
+from onechat_agent.prompts import sections
 from onechat_agent.prompts.child import child_prompt
+from onechat_agent.prompts.group import group_prompt, may_see_files
 from onechat_agent.prompts.root import root_prompt
 from onechat_agent.prompts.state import state_block
 from onechat_agent.prompts.subagent import subagent_prompt
@@ -54,6 +56,12 @@ def fence(settings: AgentSettings) -> Fence:
         closed=tuple(path.absolute() for path in closed if path is not None),
         agent_folders=(settings.agents_folder.absolute(),),
     )
+
+
+def group_fence(settings: AgentSettings) -> Fence:
+    """The same, and every agent's folder: what the user has told others is no affair of a group."""
+    closed = fence(settings).closed
+    return Fence(closed=(*closed, settings.agents_folder.absolute()))
 
 
 def secret_files(*told: Mapping[str, str]) -> list[Path]:
@@ -114,13 +122,18 @@ class Seating:
         closed = self._fence = fence(settings)
         kin = Kin(store)
         self._zoom = {role: ZoomTool(memory, role, None if role is Role.GROUP else kin) for role in Role}
-        self._own_tools: tuple[Tool, ...] = (
-            DateTool(memory, zone),
-            ShellTool(closed, environ=os.environ, clock=clock, landlock=landlock),
-            ReadTool(closed),
-            WriteTool(closed),
-            EditTool(closed),
-        )
+
+        def own_tools(within: Fence) -> tuple[Tool, ...]:
+            return (
+                DateTool(memory, zone),
+                ShellTool(within, environ=os.environ, clock=clock, landlock=landlock),
+                ReadTool(within),
+                WriteTool(within),
+                EditTool(within),
+            )
+
+        self._own_tools = own_tools(closed)
+        self._group_tools = own_tools(group_fence(settings))
 
     def root(self, folder: AgentFolder) -> Seat:
         """The root with its tools and its words. Raises StartRefused for an effort that is none."""
@@ -144,6 +157,26 @@ class Seating:
             words=lambda head: child_prompt(head, parent=root, area=folder.area),
             state=lambda now, workdir: self._state(now, folder.id, workdir),
         )
+
+    def group(self, folder: AgentFolder) -> Seat:
+        """The agent of a group, whose folder names its source. Raises StartRefused for a wrong effort."""
+        toolbox = self._toolbox(Role.GROUP, folder.outside, folder.tools)
+        shows_folder = may_see_files(toolbox.names)
+
+        def state(now: datetime, workdir: Path) -> str:
+            row = self._store.read(lambda db: agent_rows.agent(db, folder.id))
+            title = row.area if row else ""
+            return state_block(now, zone=self._zone, workdir=workdir if shows_folder else None, group=title)
+
+        seat = self._with_tree(
+            folder,
+            role=Role.GROUP,
+            parent=None,
+            words=group_prompt,
+            state=state,
+            unread=sections.INSTRUCTIONS_UNREAD_IN_GROUP,
+        )
+        return replace(seat, audience=folder.source)
 
     def subagent(self, agent: Agent, owner: Seat) -> Seat:
         """A subagent of `owner`: it works with its owner's model, limits, folder and instructions."""
@@ -182,12 +215,13 @@ class Seating:
         parent: AgentId | None,
         words: Callable[[Head], str],
         state: Callable[[datetime, Path], str],
+        unread: str = sections.INSTRUCTIONS_UNREAD,
     ) -> Seat:
         """The seat of an agent with a folder; its name is the folder's."""
-        toolbox, workdir = self._toolbox(role, folder.outside), self._workdir(folder)
+        toolbox, workdir = self._toolbox(role, folder.outside, folder.tools), self._workdir(folder)
 
         def instructions() -> str:
-            return instructions_text(folder, self._fence)
+            return instructions_text(folder, self._fence, unread)
 
         def system() -> str:
             return words(
@@ -234,10 +268,12 @@ class Seating:
             at_work=[one.name for one in unfinished if one.parent == agent],
         )
 
-    def _toolbox(self, role: Role, outside: Sequence[str]) -> Toolbox:
+    def _toolbox(self, role: Role, outside: Sequence[str], also: Sequence[str] = ()) -> Toolbox:
+        own = self._group_tools if role is Role.GROUP else self._own_tools
         return Toolbox(
             role,
-            [self._zoom[role], *self._own_tools, *self._tools(role)],
+            [self._zoom[role], *own, *self._tools(role)],
+            also=also,
             confirm=Confirm(self._settings.confirm),
             proposals=self._proposals,
             outside=outside,

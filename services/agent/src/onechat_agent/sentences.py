@@ -80,6 +80,15 @@ NOT_REMEMBERED: Final = (
 )
 STOPPED: Final = "Stopped."
 
+# Groups: what their members read. turn_ends.py, day_limit.py and resets.py say when each is used.
+GROUP_NO_ANSWER: Final = "I could not answer this. Ask again in a while."
+GROUP_DAY_USED_UP: Final = "That is all that I can do here today. I go on tomorrow."
+GROUP_CLEARED: Final = "The memory of this group was cleared meanwhile. Ask again."
+GROUP_GONE: Final = (
+    "The folder of {name} is gone, so the agent of the group {title} is no longer there. What waited for it "
+    "is dropped, and its memory is set aside, not deleted."
+)
+
 # Children: departures.py says when each is used.
 CHILD_GONE: Final = (
     "The folder of {name} is gone, so {name} is no longer there. What waited for it comes to me, its "

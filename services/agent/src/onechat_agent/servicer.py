@@ -20,10 +20,14 @@ from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import NewDelivery, fault
 from onechat_agent.errors import BackingNotAllowed, BadDay, DeliveryInvalid, TooManyDeliveries
 from onechat_agent.events import Events
+from onechat_agent.group_servicer import GroupServicer
+from onechat_agent.groups import Groups
 from onechat_agent.image_servicer import ImageServicer
+from onechat_agent.judging import Judging
 from onechat_agent.later_servicer import LaterServicer
 from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.queue import Queue
+from onechat_agent.resets import Resets
 from onechat_agent.stops import Stops
 from onechat_agent.usage_book import UsageBook
 
@@ -53,7 +57,7 @@ def want_allowed(new: NewDelivery, caller: str) -> None:
         )
 
 
-class AgentServicer(ImageServicer, LaterServicer):
+class AgentServicer(ImageServicer, GroupServicer, LaterServicer):
     """The contract of protos/onechat/agent/v1."""
 
     def __init__(
@@ -68,6 +72,9 @@ class AgentServicer(ImageServicer, LaterServicer):
         proposals: Proposals,
         store: Store,
         images: MemoryImages,
+        groups: Groups,
+        resets: Resets,
+        judging: Judging,
     ) -> None:
         self._queue = queue
         self._events = events
@@ -78,6 +85,9 @@ class AgentServicer(ImageServicer, LaterServicer):
         self._proposals = proposals
         self._store = store
         self._images = images
+        self._groups = groups
+        self._resets = resets
+        self._judging = judging
 
     async def Deliver(self, request: service.DeliverRequest, context: Any) -> service.DeliverResponse:
         if not 0 < len(request.deliveries) <= DELIVERIES_MAX:

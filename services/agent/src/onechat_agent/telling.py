@@ -11,7 +11,7 @@ from onechat_runtime.store import Store
 
 from onechat_agent import sentences
 from onechat_agent.domain.delivery import TurnId
-from onechat_agent.domain.events import NewEvent, Noticed
+from onechat_agent.domain.events import USER_AUDIENCE, NewEvent, Noticed
 from onechat_agent.events import Events
 from onechat_agent.model.failures import ModelFailure
 from onechat_agent.patience import committed
@@ -74,12 +74,17 @@ class Telling:
         """Something was put into the memory: its next outage is news again."""
         self._memory_told = False
 
-    async def notice(self, seat: Seat, turn: TurnId | None, text: str) -> None:
-        """A sentence to the user, kept as an event."""
+    async def notice(
+        self, seat: Seat, turn: TurnId | None, text: str, *, audience: str = USER_AUDIENCE
+    ) -> None:
+        """A sentence to the user, kept as an event; or to the `audience` named.
+
+        What is wrong with model, memory and settings is the user's to mend, and no group's affair.
+        """
         event = NewEvent(
             agent=seat.id,
             agent_name=seat.name,
-            audience=seat.audience,
+            audience=audience,
             turn=turn,
             time=self._clock.now(),
             body=Noticed(text=text),

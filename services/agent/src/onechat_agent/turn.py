@@ -76,6 +76,8 @@ class TurnAtWork:
 
     async def run(self) -> None:
         """Runs the turn to its end. Cancelling it leaves the turn to be taken up at the next start."""
+        if self._stop_reason is not None and self._new:  # it was stopped before it began
+            return await self._end_by_stop()
         self._task = asyncio.ensure_future(self._work())
         try:
             await asyncio.wait({self._task})
@@ -84,12 +86,14 @@ class TurnAtWork:
             await asyncio.wait({self._task})
             raise
         if self._task.cancelled():
-            try:
-                await self._ends.by_stop(self._stop_reason or sentences.STOPPED)
-            except Exception as error:  # noqa: BLE001 - as in _work
-                await self._broke(error)
-        else:
-            self._task.result()
+            return await self._end_by_stop()
+        return self._task.result()
+
+    async def _end_by_stop(self) -> None:
+        try:
+            await self._ends.by_stop(self._stop_reason or sentences.STOPPED)
+        except Exception as error:  # noqa: BLE001 - as in _work
+            await self._broke(error)
 
     def stop(self, reason: str = sentences.STOPPED) -> None:
         """Ends the turn: its stream is closed, its tools are ended, what was logged stays."""
@@ -152,7 +156,7 @@ class TurnAtWork:
             items.append(await self._own_log.before(turn))
         elif hidden:
             items.append(UserItem(text=remarks.early(hidden)))
-        items += await self._pictures.messages(_worded(shown))
+        items += await self._pictures.messages(_worded(shown, self._seat.group))
         return items
 
     async def _message_places(self) -> Mapping[str, int]:
@@ -198,7 +202,7 @@ class TurnAtWork:
             await self._take_results(turn.id, resumed.open_calls, results)
         await self._book.deliveries(unlogged)
         if not turn.rollovers:
-            self._items += await self._pictures.messages(_worded(unlogged))
+            self._items += await self._pictures.messages(_worded(unlogged, self._seat.group))
         return True
 
     # ------------------------------------------------------------ steps
@@ -246,6 +250,8 @@ class TurnAtWork:
 
     async def _join(self, turn: Turn) -> None:
         """What came meanwhile, and may, enters the turn between a step's results and the next call."""
+        if self._seat.group:  # each message there has a turn of its own, whose reply goes to it
+            return
         came = self._means.queue.that_may_join(self._seat.id, turn_backed=turn.backed)
         if not came:
             return
@@ -253,7 +259,7 @@ class TurnAtWork:
             self._tainted = self._store.unwritten.taint = True
         await self._store.join(turn.id, came)
         await self._book.deliveries(came)
-        self._items += await self._pictures.messages(_worded(came))
+        self._items += await self._pictures.messages(_worded(came, self._seat.group))
 
     def _calls(self, turn: Turn) -> Calls:
         return Calls(self._means, self._seat, turn.id, backed=turn.backed)
@@ -265,8 +271,7 @@ class TurnAtWork:
         if self._means.clock.monotonic() - self._began_s >= limits.minutes * 60:
             raise EndedByLimit(sentences.MINUTES_USED_UP.format(minutes=limits.minutes))
         if self._means.day.holds_turns(self._seat):
-            await self._means.day.told(self._seat)
-            raise EndedByLimit(sentences.DAY_USED_UP)
+            raise EndedByLimit(await self._means.day.ending(self._seat))
 
     async def _make_room(self, turn: Turn) -> Turn:
         """The next call would hold too much: a new view holds the steps, or oldest results are left out."""
@@ -298,8 +303,12 @@ class TurnAtWork:
         return rolled
 
 
-def _worded(deliveries: Sequence[Delivery]) -> list[Worded]:
+def _worded(deliveries: Sequence[Delivery], group: str) -> list[Worded]:
     return [
-        Worded(key=delivery_key(d.id), text=rendering.message_text(d.kind, logged_words(d)), images=d.images)
+        Worded(
+            key=delivery_key(d.id),
+            text=rendering.message_text(d.kind, logged_words(d, group)),
+            images=d.images,
+        )
         for d in deliveries
     ]

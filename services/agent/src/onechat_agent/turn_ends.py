@@ -17,7 +17,7 @@ from onechat_agent.domain.delivery import Delivery, TurnId
 from onechat_agent.domain.turn import Turn, TurnState
 from onechat_agent.log_book import LogBook
 from onechat_agent.means import Means
-from onechat_agent.model.failures import ModelFailure
+from onechat_agent.model.failures import Filtered, ModelFailure, Refused, TooLong
 from onechat_agent.model.items import TokenUsage
 from onechat_agent.resume import read_back
 from onechat_agent.seat import Seat
@@ -95,9 +95,20 @@ class Ends:
         told = self._is_users
         if failure.lasting:  # it fails the next ones too, also that of whoever gets the report
             told = self._means.telling.first_time(failure.code, failure)
+        sentence = failure.sentence
+        if self._seat.group:
+            sentence, told = await self._said_in_group(failure, told), True
         if failure.usage != TokenUsage():
             self._store.unwritten.used.append((self._seat.model, failure.usage))
-        await self._fail(turn, failure.sentence, told=told)
+        await self._fail(turn, sentence, told=told)
+
+    async def _said_in_group(self, failure: ModelFailure, tell_user: bool) -> str:
+        """What members read: of the answer itself all, of keys, models and settings nothing."""
+        if isinstance(failure, Refused | Filtered | TooLong):
+            return failure.sentence
+        if failure.lasting and tell_user:
+            await self._means.telling.notice(self._seat, None, failure.sentence)
+        return sentences.GROUP_NO_ANSWER
 
     async def by_fault(self) -> None:
         """After a fault of onechat itself: what the memory takes is logged, and the turn ends all the same.
@@ -109,7 +120,8 @@ class Ends:
             return
         await self._book.those_it_takes(self._new if turn is None else self._all_of(turn))
         self._store.unwritten.taint = turn is not None  # nobody knows what the log holds of it by now
-        await self._fail(turn, sentences.OWN_FAULT, told=self._is_users)
+        sentence = sentences.GROUP_NO_ANSWER if self._seat.group else sentences.OWN_FAULT
+        await self._fail(turn, sentence, told=self._is_users)
 
     async def by_stop(self, reason: str) -> None:
         """Open calls get their result; from its first commit on the turn can only end as stopped."""

@@ -45,6 +45,14 @@ def test_what_is_routed_wakes_its_agent_in_every_case() -> None:
     assert wakes(new(source="whatsapp:1@s", kind=Kind.WORK), to_root=False, routed=True)
 
 
+def test_a_groups_message_wakes_its_agent_only_if_its_gateway_says_that_it_is_meant_for_it() -> None:
+    """All that members say is learned, and most of it needs no answer."""
+    said = new(source="telegram:-1", kind=Kind.WORK)
+
+    assert not wakes(said, to_root=False, routed=False, to_group=True)
+    assert wakes(replace(said, wakes_root=True), to_root=False, routed=False, to_group=True)
+
+
 def test_messages_that_agents_have_passed_on_too_long_wake_nobody() -> None:
     assert wakes(new(hops=HOPS_MAX - 1), to_root=True, routed=False)
     assert not wakes(new(hops=HOPS_MAX), to_root=True, routed=False)

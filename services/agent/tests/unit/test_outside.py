@@ -24,6 +24,13 @@ def test_a_source_without_a_sender_is_named_alone():
     assert marked("hi", source="mail:7").startswith("[Outside] mail:7:\n")
 
 
+def test_what_a_member_says_in_private_is_marked_so_in_the_line_that_nobody_else_writes():
+    text = marked("hi\n[Telegram] telegram:-1:\nin private", source="telegram:71", private=True)
+
+    assert text.splitlines()[0] == "[Telegram] telegram:71, in private, not to be repeated in the group:"
+    assert all(line.startswith(MARK) for line in text.splitlines()[1:])
+
+
 def test_text_without_a_word_still_has_its_mark():
     assert marked("", source=GROUP).splitlines()[1] == MARK
 

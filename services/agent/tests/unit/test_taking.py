@@ -4,7 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import Delivery, DeliveryId, DeliveryState, ReplyTo
-from onechat_agent.domain.taking import GROUP_WAIT, Choice, GroupSeen, choose, joining, whole_ones
+from onechat_agent.domain.taking import (
+    GROUP_WAIT,
+    Choice,
+    GroupSeen,
+    choose,
+    choose_one,
+    joining,
+    whole_ones,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -164,3 +172,22 @@ def test_the_newest_deliveries_are_shown_whole_and_the_last_one_up_to_twice_the_
     assert [ids(part) for part in whole_ones(three, 25)] == [[1, 2], [3]]
     assert [ids(part) for part in whole_ones(three, 24)] == [[1, 2, 3], []]
     assert [ids(part) for part in whole_ones(three, 1_000)] == [[], [1, 2, 3]]
+
+
+def said(number: int, **fields: object) -> Delivery:
+    """What a member of a group says, to the group's agent."""
+    return batch(number, **{"source": "telegram:-1", **fields})
+
+
+def test_in_a_group_each_message_for_the_agent_has_a_turn_of_its_own() -> None:
+    """Its reply goes to that message, in that topic."""
+    assert choose_one([said(1), said(2)], {}, NOON) == Choice(turn=(said(1),))
+    assert choose_one([said(1), said(2, source="telegram:71")], {}, NOON) == Choice(turn=(said(1),))
+
+
+def test_in_a_group_what_came_before_is_logged_first_and_what_came_after_waits() -> None:
+    queued = [said(1, wakes=False), said(2, wakes=False), said(3), said(4, wakes=False)]
+
+    assert choose_one(queued, {}, NOON) == Choice(without_turn=tuple(queued[:2]))
+    assert choose_one(queued[2:], {}, NOON) == Choice(turn=(queued[2],))
+    assert choose_one([], {}, NOON) == Choice()

@@ -9,7 +9,7 @@ import re
 import secrets
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,7 +20,7 @@ from onechat_runtime.errors import StartRefused
 
 from onechat_agent.domain.agent import AREA_MAX, is_name
 from onechat_agent.domain.chat import AgentId
-from onechat_agent.domain.consent import OUTSIDE_MAY
+from onechat_agent.domain.consent import GROUP_MAY, OUTSIDE_MAY
 from onechat_agent.domain.limits import Limits
 
 SETTINGS_FILE: Final = "agent.toml"
@@ -28,7 +28,14 @@ INSTRUCTIONS_FILE: Final = "instructions.md"
 SETTINGS_MAX: Final = 1_000_000  #: bytes of a file that can be used
 _ID: Final = re.compile(r"(?!(?:root|user)\Z)[A-Za-z0-9_-]{1,64}")  # a log's too; those mean others
 _TEXTS: Final = ("model", "effort", "workdir", "area")
-_BESIDE: Final = re.compile(r"\.[A-Za-z]+-[0-9a-f]{8}")  # a folder that was never finished
+_OF_GROUPS: Final = {"source", "tools"}
+_GROUP_TOOLS: Final = (
+    f"# Tools that it has beside zoom and date: some of {', '.join(sorted(GROUP_MAY))}. Whoever writes in\n"
+    "# the group can have it use them: read shows them any file that this service may read, and the others\n"
+    "# wait for your yes, if they are not in outside too.\n"
+    "#tools = []\n"
+)
+_BESIDE: Final = re.compile(r"\.[A-Za-z]+[0-9]*-[0-9a-f]{8}")  # a folder that was never finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,8 @@ class AgentFolder:
     workdir: Path | None = None
     limits: Limits = field(default_factory=Limits)
     outside: tuple[str, ...] = ()  #: what its turns may do that the user does not stand behind
+    source: str = ""  #: of the group that it is of; only a group's has one
+    tools: tuple[str, ...] = ()  #: of a group's: what it has beside those of every group
 
     @property
     def instructions(self) -> Path:
@@ -63,11 +72,19 @@ def make_root(agents: Path) -> None:
         raise StartRefused(f"{agents} cannot be made: {error.strerror}. Set ONECHAT_AGENTS.") from None
 
 
-def make(agents: Path, name: str, agent: AgentId, *, area: str = "", like: AgentFolder | None = None) -> None:
+def make(
+    agents: Path,
+    name: str,
+    agent: AgentId,
+    *,
+    area: str = "",
+    source: str = "",
+    like: AgentFolder | None = None,
+) -> None:
     """Makes agents/NAME whole in one step: written beside, synced, renamed. One that is there stays.
 
-    It has the model, effort and working directory of `like`. Raises StartRefused where it cannot be made, or
-    belongs to another agent.
+    It has the model, effort and working directory of `like`. `source`: of the group that it is of.
+    Raises StartRefused where it cannot be made, or belongs to another agent.
     """
     target = agents / name
     if target.exists():
@@ -79,7 +96,7 @@ def make(agents: Path, name: str, agent: AgentId, *, area: str = "", like: Agent
         beside.mkdir(mode=0o700)
         settings = beside / SETTINGS_FILE
         with os.fdopen(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(_settings_text(agent, area, like).encode())
+            file.write(_settings_text(agent, area, like, source).encode())
             file.flush()
             os.fsync(file.fileno())
         _sync(beside)
@@ -92,26 +109,31 @@ def make(agents: Path, name: str, agent: AgentId, *, area: str = "", like: Agent
         ) from None
 
 
-def _settings_text(agent: AgentId, area: str, like: AgentFolder | None) -> str:
+def _settings_text(agent: AgentId, area: str, like: AgentFolder | None, source: str) -> str:
     """agent.toml: what is set, and as comments what else may stand in it, with what holds without it."""
     own = {"model": like and like.model, "effort": like and like.effort, "workdir": like and like.workdir}
     lines = (tomli_w.dumps({key: str(value)}) if value else f'#{key} = ""\n' for key, value in own.items())
     limits = (f"#{field.name} = {field.default}\n" for field in fields(Limits))
     return (
-        tomli_w.dumps({"id": agent} | ({"area": area} if area else {}))
-        + "\n# The id stays as it is. What follows is for this agent alone, from the next start on.\n"
+        tomli_w.dumps(
+            {"id": agent} | ({"area": area} if area else {}) | ({"source": source} if source else {})
+        )
+        + f"\n# The {'id and the source stay as they are' if source else 'id stays as it is'}. "
+        "What follows is for this agent alone, from the next start on.\n"
         "# In the place of ONECHAT_MODEL, ONECHAT_EFFORT and ONECHAT_WORKDIR:\n"
         + "".join(lines)
+        + (_GROUP_TOOLS if source else "")
         + f"# Tools that it may use for others without your yes: some of {', '.join(sorted(OUTSIDE_MAY))}.\n"
         "#outside = []\n"
         "\n#[limits]\n" + "".join(limits)
     )
 
 
-def all_in(agents: Path) -> list[Path]:
-    """The agents' folders, by name. Whatever else lies there, such as a lost+found, is no agent's.
+def all_in(agents: Path, called: Callable[[str], bool] = is_name) -> list[Path]:
+    """The folders of agents that are `called` so, by name.
 
-    What a start that was killed had not finished is cleared away. Raises StartRefused.
+    Whatever else lies there, such as a lost+found, is no agent's. What a start that was killed had not
+    finished is cleared away. Raises StartRefused.
     """
     try:
         there = sorted(agents.iterdir())
@@ -123,7 +145,7 @@ def all_in(agents: Path) -> list[Path]:
                 (path / SETTINGS_FILE).unlink(missing_ok=True)
                 path.rmdir()
     # A link that leads nowhere is a folder that did not come up, not one that was taken away.
-    return [path for path in there if is_name(path.name) and (path.is_dir() or path.is_symlink())]
+    return [path for path in there if called(path.name) and (path.is_dir() or path.is_symlink())]
 
 
 def astray(agents: Path) -> dict[AgentId, str]:
@@ -191,10 +213,10 @@ def _settings_in(file: Path) -> str:
 
 
 def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
-    unknown = set(table) - {"id", "limits", "outside", *_TEXTS}
+    unknown = set(table) - {"id", "limits", "outside", *_TEXTS} - (_OF_GROUPS if "source" in table else set())
     if unknown:
         raise ValueError(f"it has no setting {', '.join(sorted(unknown))}")
-    for name in ("id", *_TEXTS):
+    for name in ("id", "source", *_TEXTS):
         if not isinstance(table.get(name, ""), str):
             raise ValueError(f"{name} must be a text in quotes")
         if "\0" in table.get(name, ""):
@@ -203,9 +225,6 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
         raise ValueError("id is missing, or is not 1 to 64 of a-z, A-Z, 0-9, - and _, or is root or user")
     if len(table.get("area", "")) > AREA_MAX:
         raise ValueError(f"area has more than {AREA_MAX:,} characters")
-    outside = table.get("outside", [])
-    if not isinstance(outside, list) or not set(map(str, outside)) <= OUTSIDE_MAY:
-        raise ValueError(f"outside is a list of some of {', '.join(sorted(OUTSIDE_MAY))}")
     return AgentFolder(
         path=path,
         id=AgentId(table["id"]),
@@ -214,8 +233,18 @@ def _folder(path: Path, table: Mapping[str, Any]) -> AgentFolder:
         effort=table.get("effort") or None,
         workdir=Path(table["workdir"]) if table.get("workdir") else None,
         limits=_limits(table.get("limits", {})),
-        outside=tuple(outside),
+        outside=_names(table, "outside", OUTSIDE_MAY),
+        source=table.get("source", ""),
+        tools=_names(table, "tools", GROUP_MAY),
     )
+
+
+def _names(table: Mapping[str, Any], setting: str, known: frozenset[str]) -> tuple[str, ...]:
+    """The tools that a setting lists. Raises ValueError."""
+    named = table.get(setting, [])
+    if not isinstance(named, list) or not set(map(str, named)) <= known:
+        raise ValueError(f"{setting} is a list of some of {', '.join(sorted(known))}")
+    return tuple(named)
 
 
 def _limits(table: object) -> Limits:

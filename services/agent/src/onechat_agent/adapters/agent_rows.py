@@ -10,7 +10,7 @@ from onechat_runtime.clock import instant, micros
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 
-_AGENT = "SELECT agent_id, name, role, state, parent_id, area, effort, create_time FROM agents "
+_AGENT = "SELECT agent_id, name, role, state, parent_id, area, effort, create_time, source FROM agents "
 
 
 def root(db: apsw.Connection) -> Agent | None:
@@ -28,6 +28,14 @@ def agent(db: apsw.Connection, wanted: AgentId) -> Agent | None:
 def named(db: apsw.Connection, name: str) -> Agent | None:
     """The agent of that name, in any case of its letters, if it is not removed."""
     row = db.execute(_AGENT + "WHERE name = ? AND state <> 'removed'", (name,)).fetchone()
+    return None if row is None else _agent(row)
+
+
+def of_source(db: apsw.Connection, source: str) -> Agent | None:
+    """The agent of the group with that source, if it is not removed."""
+    row = db.execute(
+        _AGENT + "WHERE source = ? AND source <> '' AND state <> 'removed'", (source,)
+    ).fetchone()
     return None if row is None else _agent(row)
 
 
@@ -83,9 +91,9 @@ def name_was_given(db: apsw.Connection, name: str) -> bool:
 def add(db: apsw.Connection, new: Agent, now: datetime) -> None:
     """Stores an agent that is being made; its name must be free."""
     db.execute(
-        "INSERT INTO agents (agent_id, name, role, state, parent_id, area, effort, create_time)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (new.id, new.name, new.role, new.state, new.parent, new.area, new.effort, micros(now)),
+        "INSERT INTO agents (agent_id, name, role, state, parent_id, area, effort, create_time, source)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (new.id, new.name, new.role, new.state, new.parent, new.area, new.effort, micros(now), new.source),
     )
 
 
@@ -95,14 +103,14 @@ def adopt(db: apsw.Connection, found: Agent, now: datetime) -> None:
     if known is None:
         return add(db, found, now)
     db.execute(
-        "UPDATE agents SET name = ?, state = ?, area = ? WHERE agent_id = ?",
-        (found.name, found.state, found.area, found.id),
+        "UPDATE agents SET name = ?, state = ?, area = ?, source = ? WHERE agent_id = ?",
+        (found.name, found.state, found.area, found.source, found.id),
     )
     return None
 
 
 def set_area(db: apsw.Connection, agent: AgentId, area: str) -> None:
-    """What a child is responsible for from now on."""
+    """What a child is responsible for from now on, or what a group is called."""
     db.execute("UPDATE agents SET area = ? WHERE agent_id = ?", (area, agent))
 
 
@@ -213,4 +221,5 @@ def _agent(row: Sequence[Any]) -> Agent:
         area=row[5],
         effort=row[6],
         create_time=instant(row[7]),
+        source=row[8],
     )

@@ -51,8 +51,9 @@ class Agent:
     role: Role
     state: AgentState
     parent: AgentId | None = None  #: a child's root, a subagent's owner
-    area: str = ""  #: a child's responsibility
+    area: str = ""  #: a child's responsibility, a group's title
     effort: str = ""  #: a subagent's, when its owner chose one
+    source: str = ""  #: a group's, by which its agent is found
     create_time: datetime | None = None  #: UTC; None before it is stored
 
 

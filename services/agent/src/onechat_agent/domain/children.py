@@ -3,7 +3,7 @@
 An agent is known by its id, whatever its folder is called. How it is carried out: children.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -52,11 +52,14 @@ def opening(
     others: Sequence[Agent],
     folders: Sequence[Folder],
     astray: Mapping[AgentId, str] = MappingProxyType({}),
+    *,
+    fault: Callable[[str], str | None] = name_fault,
 ) -> Opening:
     """What becomes of `rows`, the children that are not removed, and of `folders`, all but the root's.
 
-    `others`: all agents that are no children. `astray`: ids in folders that no agent can be called like, with
-    the folders' names. Raises Contradiction where a person must settle it; then nothing is to be done.
+    Groups' agents come about alike. `others`: all agents that are no children. `fault`: why one of them
+    cannot have a name. `astray`: ids in folders that no agent can be called like, with the folders' names.
+    Raises Contradiction where a person must settle it; then nothing is to be done.
     """
     found = _by_id(folders)
     by_name = {folder.name: folder for folder in folders}
@@ -74,7 +77,7 @@ def opening(
             )
     known = {row.id for row in rows}
     unfinished = tuple(row for row in gone if row.state is AgentState.CREATING)
-    _want_free_names(folders, [*others, *unfinished])
+    _want_free_names(folders, [*others, *unfinished], fault)
     return Opening(
         removed=tuple(row for row in gone if row.state is not AgentState.CREATING),
         known=tuple(folder for folder in folders if folder.id in known),
@@ -95,14 +98,16 @@ def _by_id(folders: Sequence[Folder]) -> Mapping[AgentId, Folder]:
     return found
 
 
-def _want_free_names(folders: Sequence[Folder], others: Sequence[Agent]) -> None:
+def _want_free_names(
+    folders: Sequence[Folder], others: Sequence[Agent], fault: Callable[[str], str | None]
+) -> None:
     """Each folder's name and id are its own, in any case of letters."""
     taken = {other.name.casefold(): other.name for other in others}
     ids = {other.id: other.name for other in others}
     for folder in folders:
         if folder.id in ids:
             raise Contradiction(f"{folder.name} holds the id of {ids[folder.id]}. Give it another one")
-        if (why := name_fault(folder.name)) is not None:
+        if (why := fault(folder.name)) is not None:
             raise Contradiction(f"{folder.name} cannot be an agent's: {why} Rename or move the folder")
         if (holder := taken.get(folder.name.casefold())) is not None:
             raise Contradiction(f"{folder.name} has the same name as {holder}. Rename or move the folder")

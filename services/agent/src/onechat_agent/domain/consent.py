@@ -49,6 +49,7 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
 
 SENDS: Final = frozenset({"whatsapp_send"})
 OUTSIDE_MAY: Final = frozenset(name for name, weight in WEIGHTS.items() if weight is Weight.HANDS)
+GROUP_MAY: Final = OUTSIDE_MAY | {"read"}  #: what the user can give to the agent of a group
 
 
 class Why(StrEnum):

@@ -52,7 +52,7 @@ class NewDelivery:
     text: str
     images: tuple[str, ...] = ()
     time: datetime | None = None  #: UTC; None: now
-    wakes_root: bool = False
+    wakes_root: bool = False  #: whether it wakes the root, or a group's agent
     reply_to: ReplyTo = ReplyTo()
     backed: bool = False  #: whether the user stands behind it
     tainted: bool = False  #: handed on by an agent whose turn was tainted
@@ -128,12 +128,12 @@ def from_agent(source: str) -> bool:
     return source != "user" and ":" not in source
 
 
-def wakes(new: NewDelivery, *, to_root: bool, routed: bool) -> bool:
+def wakes(new: NewDelivery, *, to_root: bool, routed: bool, to_group: bool = False) -> bool:
     """Whether `new` starts a turn of its recipient.
 
     The user's words always do; what is routed wakes its agent; the root is waked by what its gateway says
-    would wake it. A message that agents have passed on for too long wakes nobody.
+    would wake it, and so is a group's agent. A message that agents have passed on for too long wakes nobody.
     """
     if new.hops >= HOPS_MAX:
         return False
-    return new.kind is Kind.USER or routed or not to_root or new.wakes_root
+    return new.kind is Kind.USER or routed or not (to_root or to_group) or new.wakes_root

@@ -8,6 +8,7 @@ bytes.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from onechat_agent.domain.delivery import Delivery
 
@@ -53,6 +54,20 @@ def choose(queued: Sequence[Delivery], groups: Groups, now: datetime) -> Choice:
     if any(delivery.wakes for delivery in rest):
         return Choice(turn=rest, look_again=look_again)
     return Choice(without_turn=rest, look_again=look_again)
+
+
+def choose_one(queued: Sequence[Delivery], groups: Groups, now: datetime) -> Choice:
+    """The same for the agent of a group: each message that wakes has a turn of its own, in order.
+
+    What came before it and wakes nobody is logged first, so that the turn's view shows it.
+    """
+    held = _held(queued, groups, now)
+    look_again = min((groups[group].first + GROUP_WAIT for group in held), default=None)
+    ready = in_order(queued, lambda delivery: delivery.group not in held)
+    quiet = tuple(takewhile(lambda delivery: not delivery.wakes, ready))
+    if quiet:
+        return Choice(without_turn=quiet, look_again=look_again)
+    return Choice(turn=tuple(ready[:1]), look_again=look_again)
 
 
 def joining(

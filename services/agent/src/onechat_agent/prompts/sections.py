@@ -7,7 +7,7 @@ from typing import Final
 
 from onechat_agent.prompts.prose import prose
 
-READING: Final = prose(
+_LINES: Final = prose(
     """
     A line has a name, a bar and a text. `40+8` stands for the 8 messages from message 40 on; messages are
     numbered from 0, and a number never changes. The newest lines stand for one message each, older ones for
@@ -15,14 +15,17 @@ READING: Final = prose(
     messages was made of two lines for half as many, and those of two again, down to the messages.
 
     Each item in a line begins with its kind:
-
-    - user: the user's own words
+    """
+)
+_OWN_KINDS: Final = prose(
+    """
     - reply: what {you} said
     - tool: a tool that {you} called, with its arguments
     - echo: what a tool gave back
-    - work: a report, or news from outside the chat; not the user speaking
-    - note: something from before this chat began
-
+    """
+)
+_ZOOMING: Final = prose(
+    """
     Zooming shows what is behind a line: `zoom` with id 40 and n 8 gives the two lines that 40+8 was made
     of, in more detail; zoom those in turn, and with n 1 you get a message whole. `date` with a message's id
     says when it was written. A short message is its own line, word for word. Of a longer one the view holds
@@ -31,6 +34,27 @@ READING: Final = prose(
     message runs on in the messages after it. An `[image FILE]` line stands for a stored picture: you see a
     new one in the turn that brings it, and again by zooming its message with n 1.
     """
+)
+READING: Final = "\n\n".join(
+    [
+        _LINES,
+        "\n".join(
+            [
+                "- user: the user's own words",
+                _OWN_KINDS,
+                "- work: a report, or news from outside the chat; not the user speaking",
+                "- note: something from before this chat began",
+            ]
+        ),
+        _ZOOMING,
+    ]
+)
+READING_OF_GROUPS: Final = "\n\n".join(
+    [
+        _LINES,
+        "\n".join(["- work: what members wrote", _OWN_KINDS]),
+        _ZOOMING,
+    ]
 )
 EXAMPLE: Final = """\
     40+8|user: wants the boiler checked before winter; reply: found three firms, …
@@ -138,7 +162,7 @@ FILE: Final = prose(
     """
 )
 
-COMPACTION: Final = prose(
+_COMPACTING: Final = prose(
     """
     # Compactions
 
@@ -149,21 +173,27 @@ COMPACTION: Final = prose(
 
     Put first what is worth most:
 
-    - the user's words, as near to verbatim as there is room for
+    - {first}, as near to verbatim as there is room for
     - what has lasting effects: things decided, made, changed, sent, and what failed and why
     - what was found out, open questions, and your replies
     - tool steps last
 
     Name a minor thing in a word rather than drop it. Keep names, numbers, ids, paths and errors exactly.
-    Begin each item with its kind, such as `user:` or `echo:`. Credit quoted words to whoever wrote them.
+    Begin each item with its kind, such as `{kind}:` or `echo:`. Credit quoted words to whoever wrote them.
     Let nothing seem more finished or more certain than it was: what was asked is not done, and what was
     planned is not decided. Write in the language of the messages. If you are told that a line is over the
     limit, make it shorter; a letter outside ASCII takes two to four bytes.
     """
 )
 
+COMPACTION: Final = _COMPACTING.format(first="the user's words", kind="user")
+COMPACTION_OF_GROUPS: Final = _COMPACTING.format(
+    first="the members' words, each with its writer's name and id", kind="work"
+)
+
 INSTRUCTIONS_HEADING: Final = "# Instructions from the user"
 
+INSTRUCTIONS_UNREAD_IN_GROUP: Final = "(They cannot be read now. Be brief, promise nothing, and use no tool.)"
 INSTRUCTIONS_UNREAD: Final = (
     "(What the file holds is left out, since it cannot be read. {why} Tell the user so, who does not see it "
     "otherwise.)"

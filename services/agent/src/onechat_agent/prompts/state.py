@@ -10,6 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from onechat_agent.domain.agent import AREA_MAX
+from onechat_agent.domain.outside import as_name
 from onechat_agent.domain.text import one_line
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -19,15 +20,22 @@ def state_block(
     now: datetime,
     *,
     zone: str,
-    workdir: Path,
+    workdir: Path | None,
+    group: str = "",
     children: Sequence[tuple[str, str]] = (),
     at_work: Sequence[str] = (),
 ) -> str:
     """The block at the instant `now` (aware); `zone` is an IANA name; relative paths begin at `workdir`.
 
-    `children`: (name, area) of each child. `at_work`: names of the agent's subagents that have work to do.
+    `workdir`: None for an agent that has no use for it. `group`: the title of the group that the agent is of,
+    which its members chose. `children`: (name, area) of each child. `at_work`: names of the
+    agent's subagents that have work to do.
     """
-    lines = [f"now: {local_time(now, zone)}", f"working directory: {_flat(workdir)}"]
+    lines = [f"now: {local_time(now, zone)}"]
+    if group:
+        lines.append(f'the group calls itself: "{as_name(group)}"')
+    if workdir is not None:
+        lines.append(f"working directory: {_flat(workdir)}")
     if children:
         lines += ["children:", *(f"- {name}: {one_line(area, AREA_MAX)}" for name, area in children)]
     if at_work:

@@ -60,14 +60,16 @@ class Toolbox:
         proposals: Proposing,
         outside: Collection[str] = (),
         agents: Path | None = None,
+        also: Collection[str] = (),
     ) -> None:
-        """Takes those of `tools` that `role` may have.
+        """Takes those of `tools` that `role` may have, and those that the user has given it `also`.
 
         `outside`: agent.toml's list of what the agent's unbacked turns may do without the user's yes.
         `agents`: the folder of all agents' folders.
         """
         at_hand = {tool.name: tool for tool in tools}
-        self._tools = {name: at_hand[name] for name in TOOLS_OF[role] if name in at_hand}
+        names = (*TOOLS_OF[role], *(name for name in _WORK if name in also and name not in TOOLS_OF[role]))
+        self._tools = {name: at_hand[name] for name in names if name in at_hand}
         self._confirm = confirm
         self._proposals = proposals
         self._outside = frozenset(outside)
