@@ -126,6 +126,13 @@ def test_a_photo_is_read_at_its_largest_size_that_is_not_too_large() -> None:
     assert (incoming.text, incoming.not_read, incoming.is_command) == ("look", "", False)
 
 
+def test_a_live_photo_is_read_as_it_stands_still() -> None:
+    incoming = written(live_photo={"photo": [size("l", 90)]}, photo=[size("l", 90)])
+
+    assert incoming.picture is not None
+    assert (incoming.picture.files, incoming.not_read) == (("l",), "")
+
+
 def document(mime_type: str, **fields: Any) -> dict[str, Any]:
     return {"document": {"file_id": "d", "mime_type": mime_type} | fields}
 
@@ -146,7 +153,6 @@ def test_an_image_sent_as_a_file_is_read(mime_type: str) -> None:
         ({"sticker": {}}, "Stickers"),
         ({"venue": {}, "location": {}}, "Places"),
         ({"animation": {}} | document("image/gif"), "Animations"),
-        ({"live_photo": {}, "photo": [size("l", 100)]}, "Live photos"),
         (document("application/pdf"), "Files"),
         ({"document": {"file_id": "d"}}, "Files"),
         (document("image/heic"), OTHER_PICTURES),

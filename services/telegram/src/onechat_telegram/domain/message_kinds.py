@@ -17,7 +17,6 @@ OTHER_PICTURES: Final = "Images that are no PNG, JPEG, WebP or GIF"
 _NOT_READ: Final = {
     "animation": "Animations",
     "audio": "Audio files",
-    "live_photo": "Live photos",
     "paid_media": "Paid media",
     "sticker": "Stickers",
     "story": "Stories",
@@ -29,6 +28,8 @@ _NOT_READ: Final = {
     "contact": "Contacts",
     "dice": "Dice",
     "game": "Games",
+    "giveaway": "Giveaways",
+    "invoice": "Invoices",
     "poll": "Polls",
     "venue": "Places",
     "location": "Locations",
@@ -45,7 +46,7 @@ class Picture:
 
 def picture_of(message: Mapping[str, Any]) -> Picture | None:
     """The picture that `message` holds; an animation is none, nor a file that claims another type."""
-    if "photo" in message and not message.keys() & {"animation", "live_photo", "paid_media"}:
+    if "photo" in message:  # also a live photo's, as it stands still
         sizes = sorted(message["photo"], key=_area, reverse=True)
         return Picture(files=_fetchable(sizes))
     document = message.get("document")
