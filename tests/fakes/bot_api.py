@@ -2,7 +2,7 @@
 
 What it is made of, a file each, all beginning with bot_api_: state (the bot, its messages), updates (queue
 and polling), sending, editing and callbacks (what the bot does), rules, markup and fields (what is refused),
-files, directory and chats (who is there), threads (topics, privacy mode), people and groups (what everybody
+files, directory and chats (who is there), threads (topics) and privacy, people and groups (what everybody
 else does), troubles (faults, flood control), http. It answers python-telegram-bot and curl alike. As a
 process of its own, for tests that kill the gateway: bot_api_process.py, also by `python -m
 tests.fakes.bot_api --port N`.

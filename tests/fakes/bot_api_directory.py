@@ -80,6 +80,7 @@ class Group:
     members: dict[int, Member] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
     moved_to: int | None = None  #: the supergroup that it has become
+    private: bool = True  #: whether privacy mode was on when the bot was added
 
     def member(self, user: int) -> Member:
         return self.members.get(user) or Member(user=user, status="left")

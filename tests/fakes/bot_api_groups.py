@@ -46,7 +46,10 @@ class Groups:
         forum: bool = False,
         with_bot: bool = True,
     ) -> int:
-        """A group of `creator` and `members`; the bot is added after them, unless it is not to be."""
+        """A group of `creator` and `members`; the bot is added after them, unless it is not to be.
+
+        It sees little there unless privacy mode was switched off before or it is made an administrator.
+        """
         if forum and kind == "group":
             raise ValueError("a basic group has no topics")
         number = next(self._numbers)
@@ -77,6 +80,7 @@ class Groups:
         new = group.members[bot] = Member(user=bot, status=status, rights=rights or {})
         self._updates.put({"my_chat_member": self._changed(group.shown(), old, new, by)})
         if new.inside and not old.inside:
+            group.private = self._state.privacy
             self._service(chat, {"new_chat_members": [self._state.bot()]}, by)
         elif old.inside and not new.inside and group.type == "group" and by != bot:
             self._service(chat, {"left_chat_member": self._state.bot()}, by, to_bot=True)
@@ -126,17 +130,29 @@ class Groups:
         self._directory.groups[chat].title = title
         self._service(chat, {"new_chat_title": title}, by)
 
-    def migrate(self, chat: int, *, by: int = OWNER) -> int:
-        """A basic group becomes a supergroup, which is a new chat with the same members; its id."""
+    def migrate(self, chat: int, *, by: int = OWNER, join_first: bool = True) -> int:
+        """A basic group becomes a supergroup, which is a new chat with the same members; its id.
+
+        That the bot joins the new chat is told too, that it leaves the old one never is. Nobody promises
+        whether it comes before the messages that say what has happened or, without `join_first`, after them.
+        """
         old = self._directory.groups[chat]
         if old.type != "group" or old.moved_to is not None:
             raise ValueError(f"{chat} is no basic group")
         moved = SUPERGROUPS - next(self._numbers)
-        members = dict(old.members)
-        self._directory.groups[moved] = Group(id=moved, type="supergroup", title=old.title, members=members)
+        new = Group(id=moved, type="supergroup", title=old.title, members=dict(old.members))
+        new.private = old.private
+        self._directory.groups[moved] = new
+        bot = self._state.bot_id
+        outside = Member(user=bot, status="left")
+        joined = {"my_chat_member": self._changed(new.shown(), outside, new.member(bot), by)}
+        if join_first and new.member(bot).inside:
+            self._updates.put(joined)
         self._service(chat, {"migrate_to_chat_id": moved}, by)
         old.moved_to = moved
         self._service(moved, {"migrate_from_chat_id": chat}, by)
+        if not join_first and new.member(bot).inside:
+            self._updates.put(joined)
         return moved
 
     def open_topic(self, chat: int, name: str, *, by: int = OWNER) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 from tests.fakes.bot_api_directory import ANONYMOUS, OWNER, Directory, Group
 from tests.fakes.bot_api_files import Files
 from tests.fakes.bot_api_found import with_found
+from tests.fakes.bot_api_privacy import reaches_bot
 from tests.fakes.bot_api_state import BotState, Json
-from tests.fakes.bot_api_threads import reaches_bot, standing
+from tests.fakes.bot_api_threads import standing
 from tests.fakes.bot_api_updates import Updates
 
 

@@ -22,9 +22,7 @@ class BotState:
         self.username = username
         self.now = now
         self.address = ""  #: "http://127.0.0.1:PORT" while it listens
-        self.privacy = (
-            True  #: BotFather's /setprivacy: what is not for the bot stays hidden from it in groups
-        )
+        self.privacy = True  #: @BotFather's /setprivacy, for groups that the bot is added to from now on
         self.calls: Counter[str] = Counter()  #: calls by method, failed ones too
         self.sent: list[Json] = []  #: messages of the bot as they are shown now, oldest first
         self.edits: list[Json] = []  #: each edit by the bot, as the message was right after it

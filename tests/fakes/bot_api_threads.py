@@ -1,4 +1,4 @@
-"""Topics and replies: where a message stands in its chat, and which messages of a group reach the bot at all.
+"""Topics and replies: where a message stands in its chat.
 
 A topic's messages name it in message_thread_id and say is_topic_message, but for the general one, which is
 never named; the first message of each is the answer to the topic's creation when it answers nothing else. In
@@ -10,21 +10,8 @@ from typing import Any
 
 from tests.fakes.bot_api_directory import GENERAL, Group
 from tests.fakes.bot_api_fields import flag, integer, structured
-from tests.fakes.bot_api_found import covered
 from tests.fakes.bot_api_refusals import THREAD_NOT_FOUND, RefusedByBotApi, refused
 from tests.fakes.bot_api_state import BotState, Json
-
-_SERVICE = (
-    "new_chat_members",
-    "left_chat_member",
-    "new_chat_title",
-    "group_chat_created",
-    "migrate_to_chat_id",
-    "migrate_from_chat_id",
-    "forum_topic_created",
-    "forum_topic_closed",
-    "forum_topic_reopened",
-)
 
 
 def standing(state: BotState, group: Group | None, thread: int | None, reply: Json | None) -> Json:
@@ -76,41 +63,3 @@ def topic_of(
     if topic is not None and topic.closed and not group.member(state.bot_id).may("can_manage_topics"):
         raise refused("TOPIC_CLOSED")
     return named
-
-
-def reaches_bot(state: BotState, group: Group, message: Json) -> bool:
-    """Whether a group's message comes to the bot, by its place there and by BotFather's privacy mode."""
-    place = group.member(state.bot_id)
-    if not place.inside:
-        return False
-    if any(name in message for name in _SERVICE):
-        return True
-    if message["from"]["is_bot"] and "sender_chat" not in message:
-        return False  # bots do not see one another
-    if place.administers or not state.privacy:
-        return True
-    return _answers_bot(state, message) or _names_bot(state, message)
-
-
-def _answers_bot(state: BotState, message: Json) -> bool:
-    answered = message.get("reply_to_message")
-    return answered is not None and answered["from"]["id"] == state.bot_id
-
-
-def _names_bot(state: BotState, message: Json) -> bool:
-    text = message.get("text", message.get("caption", ""))
-    name = f"@{state.username}".lower()
-    for entity in message.get("entities", message.get("caption_entities", ())):
-        said = covered(text, entity).lower()
-        match entity["type"]:
-            case "mention" if said == name:
-                return True
-            case "text_mention" if entity["user"]["id"] == state.bot_id:
-                return True
-            case "bot_command":
-                if said.endswith(name):
-                    return True
-                # Without a name it is for the bot that has written last.
-                if "@" not in said and state.last_bots.get(message["chat"]["id"]) == state.bot_id:
-                    return True
-    return False

@@ -43,3 +43,29 @@ async def bot(api: BotApi) -> AsyncIterator[telegram.Bot]:
     )
     for request in requests:
         await request.shutdown()
+
+
+@pytest.fixture
+def crew(api: BotApi) -> int:
+    """A supergroup with the bot as a plain member; what founding it made is read."""
+    chat = api.groups.found("Crew", [7, 8])
+    api.updates.clear()
+    return chat
+
+
+@pytest.fixture
+def open_crew(api: BotApi) -> int:
+    """The same with a bot that was added while privacy mode was off."""
+    api.privacy = False
+    chat = api.groups.found("Crew", [7, 8])
+    api.updates.clear()
+    return chat
+
+
+@pytest.fixture
+def forum(api: BotApi) -> int:
+    """The same with topics, open too."""
+    api.privacy = False
+    chat = api.groups.found("Crew", [7, 8], forum=True)
+    api.updates.clear()
+    return chat
