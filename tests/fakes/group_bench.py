@@ -89,10 +89,10 @@ class RunningGroups:
     async def quiet(self, seconds: float = 20.0) -> None:
         """So many seconds pass, and what is due by then is handed over."""
         await self.settled()
-        if self.store.read(batch_rows.batches):
-            await self.bench.clock.until_sleeping()
-        self.bench.clock.advance(seconds)
         async with asyncio.timeout(WITHIN_S):
+            while self.store.read(batch_rows.batches) and not self.bench.clock.sleepers:
+                await asyncio.sleep(LOOK_S)
+            self.bench.clock.advance(seconds)
             while self.store.read(batch_rows.batches):
                 await asyncio.sleep(LOOK_S)
         await self.settled()

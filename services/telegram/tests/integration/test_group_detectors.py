@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from onechat_telegram.groups.domain.ids import MessageKey, Source
+from onechat_telegram.groups.domain.ids import MessageKey
 from onechat_telegram.groups.domain.settings import DetectorKind, GroupSettings
 
 from tests.fakes.group_bench import GroupBench, RunningGroups
@@ -91,7 +91,7 @@ async def test_a_question_right_after_the_bots_answer_is_put_to_the_model(
     running.bench.agents.meant = lambda text: text == "and in autumn?"
     first = running.bench.platform.say("garden", "anna", "@robobot when do roses bloom", thread="roses")
     await running.settled()
-    await running.chats.replies.say(MessageKey("r1"), Source(SOURCE), first.place, "In May.")
+    await running.chats.replies.say(MessageKey("r1"), first.place, "In May.")
 
     question = running.bench.platform.say("garden", "anna", "and in autumn?", thread="roses")
 
@@ -106,7 +106,7 @@ async def test_a_question_in_another_thread_or_after_somebody_elses_words_costs_
     say = running.bench.platform.say
     first = say("garden", "anna", "@robobot when do roses bloom", thread="roses")
     await running.settled()
-    await running.chats.replies.say(MessageKey("r1"), Source(SOURCE), first.place, "In May.")
+    await running.chats.replies.say(MessageKey("r1"), first.place, "In May.")
 
     say("garden", "bob", "where is the spade?", thread="tools")
     say("garden", "bob", "in May, fine", thread="roses")

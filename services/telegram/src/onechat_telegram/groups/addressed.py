@@ -10,8 +10,9 @@ import apsw
 from onechat_telegram.groups.batching import Batching
 from onechat_telegram.groups.deliveries import Lanes
 from onechat_telegram.groups.domain.group import Group
+from onechat_telegram.groups.domain.ids import source_of
 from onechat_telegram.groups.domain.messages import Message
-from onechat_telegram.groups.domain.wording import heading, line_of, private_heading
+from onechat_telegram.groups.domain.wording import line_of
 from onechat_telegram.groups.ports import Adapter, GroupDelivery
 
 
@@ -26,14 +27,12 @@ class Addressed:
 
     def delivery(self, message: Message, group: Group) -> GroupDelivery:
         """What the agent of `group` gets of `message`."""
-        channel = self._adapter.channel
-        shared = heading(channel, group.title, group.chat)
-        first = private_heading(channel) if message.private else shared
         return GroupDelivery(
             key=message.key,
             agent=group.agent,
-            source=group.source,
-            text=f"{first}\n{line_of(message, self._zone, self._adapter.bot.id)}",
+            # By another source than the group's the agent service knows, and marks, what is private.
+            source=source_of(self._adapter.channel, message.place.chat) if message.private else group.source,
+            text=line_of(message, self._zone, self._adapter.bot.id),
             images=message.images,
             time=message.time,
             wakes=True,
@@ -43,4 +42,4 @@ class Addressed:
     def deliver(self, db: apsw.Connection, delivery: GroupDelivery, group: Group) -> None:
         """Put `delivery` on its way, in the caller's transaction."""
         self._batching.close(db, group)
-        self._lanes.deliver(db, delivery)
+        self._lanes.deliver(db, delivery, group)

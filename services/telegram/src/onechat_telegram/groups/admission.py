@@ -93,10 +93,8 @@ class Admission:
         return await self.remove(group.chat) if group.state is GroupState.ASKED else group
 
     async def admit(self, chat: ChatId) -> Group:
-        """Serve the group: it gets its agent. Idempotent. Raises GroupUnknown."""
+        """Serve the group: it gets its agent, a new one if that is gone. Idempotent. Raises GroupUnknown."""
         group = self._present(chat)
-        if group.state is GroupState.ADMITTED:
-            return group
         agent = await self._agents.create(group.source, group.title)
         log.info("group_admitted", group=group.source)
         return await self._keep(group.chat, group.title, GroupState.ADMITTED, agent)

@@ -66,6 +66,7 @@ class Batching:
                 wakes=False,
                 place=None,
             ),
+            group,
         )
 
     async def run(self) -> None:

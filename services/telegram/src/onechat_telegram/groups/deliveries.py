@@ -1,7 +1,7 @@
 """Handing over to the agent service: batches, addressed messages, and the clearing of a memory, in order.
 
 All of one group goes by one lane of the runtime's outbox, whose sender this is: what was put there before a
-clearing is in the memory that is set aside. `SENDERS` of the outbox need both kinds.
+clearing is in the memory that is set aside. The outbox needs `Deliveries.senders`.
 """
 
 import json
@@ -59,10 +59,10 @@ class Lanes:
         self._outbox = outbox
         self._clock = clock
 
-    def deliver(self, db: apsw.Connection, delivery: GroupDelivery) -> None:
-        """Hand `delivery` over after whatever was put for its group before."""
+    def deliver(self, db: apsw.Connection, delivery: GroupDelivery, group: Group) -> None:
+        """Hand `delivery` over after whatever was put for `group` before."""
         body = json.dumps(delivery_to_json(delivery)).encode()
-        self._put(db, DELIVERY, delivery.key, body, delivery.source)
+        self._put(db, DELIVERY, delivery.key, body, group.source)
 
     def clear(self, db: apsw.Connection, key: MessageKey, group: Group, place: Place) -> None:
         """Set the group's memory aside, then say so at `place`."""

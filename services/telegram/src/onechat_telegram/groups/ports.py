@@ -61,7 +61,7 @@ class GroupDelivery:
 
     key: MessageKey
     agent: AgentId
-    source: Source
+    source: Source  #: the group's; of a private message its own chat's, which marks it as private
     text: str
     images: tuple[str, ...]
     time: datetime  #: when it was written; of a batch its last message

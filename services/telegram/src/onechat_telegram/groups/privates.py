@@ -130,7 +130,7 @@ class Privates:
         """Hand over what waited, to the agent of `group`."""
         for key, body in private_rows.held(db, member):
             waited = delivery_from_json(key, json.loads(body))
-            self._addressed.deliver(db, replace(waited, agent=group.agent, source=group.source), group)
+            self._addressed.deliver(db, replace(waited, agent=group.agent), group)
         private_rows.release(db, member)
 
     def _body(self, message: Message) -> str:

@@ -27,11 +27,6 @@ def group(db: apsw.Connection, chat: ChatId) -> Group | None:
     return next(iter(_groups(db.execute(f"{_SELECT} WHERE chat = ?", (chat,)))), None)
 
 
-def group_of_source(db: apsw.Connection, source: Source) -> Group | None:
-    """The group that the agent service knows as `source`."""
-    return next(iter(_groups(db.execute(f"{_SELECT} WHERE source = ?", (source,)))), None)
-
-
 def groups(db: apsw.Connection) -> list[Group]:
     """All groups, also those that were left; by id."""
     return _groups(db.execute(f"{_SELECT} ORDER BY chat"))

@@ -41,13 +41,8 @@ NOT_ADMITTED: Final = (
 
 
 def heading(channel: str, title: str, chat: str) -> str:
-    """The first line of what comes from a group."""
+    """The first line of a batch."""
     return f'[{channel.capitalize()}] "{name_of(title)}" ({chat})'
-
-
-def private_heading(channel: str) -> str:
-    """The first line of what a member writes in private."""
-    return f"[{channel.capitalize()}] private, to you alone; not to be repeated in the group"
 
 
 def line_of(message: Message, zone: tzinfo, bot: MemberId) -> str:
