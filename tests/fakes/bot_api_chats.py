@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.fakes.bot_api_directory import Directory, Group
+from tests.fakes.bot_api_directory import PERMISSIONS, Directory, Group
 from tests.fakes.bot_api_fields import given, integer, structured
 from tests.fakes.bot_api_groups import Groups
 from tests.fakes.bot_api_markup import checked_commands
@@ -11,22 +11,6 @@ from tests.fakes.bot_api_refusals import CHAT_NOT_FOUND, RefusedByBotApi, refuse
 from tests.fakes.bot_api_state import BotState, Json
 
 _DEFAULT_SCOPE = {"type": "default"}
-_PERMISSIONS = (
-    "can_send_messages",
-    "can_send_audios",
-    "can_send_documents",
-    "can_send_photos",
-    "can_send_videos",
-    "can_send_video_notes",
-    "can_send_voice_notes",
-    "can_send_polls",
-    "can_send_other_messages",
-    "can_add_web_page_previews",
-    "can_change_info",
-    "can_invite_users",
-    "can_pin_messages",
-    "can_manage_topics",
-)
 
 
 class Chats:
@@ -60,10 +44,16 @@ class Chats:
                 False,
             ),
         }
-        return full | ({"permissions": dict.fromkeys(_PERMISSIONS, True)} if group else {})
+        if group is not None and group.hidden_members:
+            full["has_hidden_members"] = True
+        return full | ({"permissions": dict.fromkeys(PERMISSIONS, True)} if group else {})
 
     async def get_chat_member(self, fields: Mapping[str, Any]) -> Json:
+        """Sure to work for others only while the bot is an administrator itself."""
         group, user = self._group(fields), integer(fields, "user_id")
+        own = group.member(self._state.bot_id)
+        if group.hidden_members and user != own.user and not own.administers:
+            raise refused("CHAT_ADMIN_REQUIRED")
         if user != self._state.bot_id and not self._directory.knows(user):
             raise refused("PARTICIPANT_ID_INVALID")
         return self._directory.member_shown(group.member(user))

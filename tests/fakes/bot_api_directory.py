@@ -37,9 +37,30 @@ RIGHTS = {
 }
 
 
+#: What a restricted member may still do or not, as ChatMemberRestricted names it.
+PERMISSIONS = (
+    "can_send_messages",
+    "can_send_audios",
+    "can_send_documents",
+    "can_send_photos",
+    "can_send_videos",
+    "can_send_video_notes",
+    "can_send_voice_notes",
+    "can_send_polls",
+    "can_send_other_messages",
+    "can_add_web_page_previews",
+    "can_change_info",
+    "can_invite_users",
+    "can_pin_messages",
+    "can_manage_topics",
+    "can_edit_tag",
+    "can_react_to_messages",
+)
+
+
 @dataclass(kw_only=True)
 class Member:
-    """Somebody's standing in a group."""
+    """Somebody's standing in a group. Who is restricted is inside and may write nothing."""
 
     user: int
     status: Status = "member"
@@ -81,6 +102,7 @@ class Group:
     topics: dict[int, Topic] = field(default_factory=dict)
     moved_to: int | None = None  #: the supergroup that it has become
     private: bool = True  #: whether privacy mode was on when the bot was added
+    hidden_members: bool = False  #: only administrators see who is there
 
     def member(self, user: int) -> Member:
         return self.members.get(user) or Member(user=user, status="left")
@@ -142,6 +164,8 @@ class Directory:
                 return shown | {"is_anonymous": member.anonymous} | title
             case "administrator":
                 return shown | {"is_anonymous": member.anonymous} | RIGHTS | member.rights | title
+            case "restricted":
+                return shown | {"is_member": True, "until_date": 0} | dict.fromkeys(PERMISSIONS, False)
             case "kicked":
                 return shown | {"until_date": 0}
             case _:

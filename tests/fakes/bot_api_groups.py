@@ -85,6 +85,16 @@ class Groups:
         elif old.inside and not new.inside and group.type == "group" and by != bot:
             self._service(chat, {"left_chat_member": self._state.bot()}, by, to_bot=True)
 
+    def mute_bot(self, chat: int, *, by: int = OWNER) -> None:
+        """Leave the bot in a supergroup, where it may write nothing."""
+        if self._directory.groups[chat].type == "group":
+            raise ValueError("nobody is restricted in a basic group")
+        self.bot_becomes(chat, "restricted", by=by)
+
+    def hide_members(self, chat: int) -> None:
+        """Have only administrators see who is in the group."""
+        self._directory.groups[chat].hidden_members = True
+
     def join(self, chat: int, user: int, *, by: int | None = None) -> None:
         """`user` comes in, by a link of their own accord or brought by somebody."""
         self._becomes(chat, Member(user=user), by or user)

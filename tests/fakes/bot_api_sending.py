@@ -1,6 +1,6 @@
 """The Bot API's methods that write: texts, photos and files, and "typing…". Checks: bot_api_rules.py."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.fakes.bot_api_directory import GENERAL, Directory
@@ -41,16 +41,16 @@ class Sending:
     async def send_message(self, fields: Mapping[str, Any]) -> Json:
         preview = structured(fields, "link_preview_options")
         shown = formatted_text(fields) | ({"link_preview_options": preview} if preview else {})
-        return self._write(fields, lambda: shown)
+        return self._write(fields, lambda: shown, "text messages")
 
     async def send_photo(self, fields: Mapping[str, Any]) -> Json:
         photo, caption = file_or_id(fields, "photo"), formatted_caption(fields)
         spoiler = {"has_media_spoiler": True} if flag(fields, "has_spoiler") else {}
-        return self._write(fields, lambda: {"photo": self._photo(photo)} | caption | spoiler)
+        return self._write(fields, lambda: {"photo": self._photo(photo)} | caption | spoiler, "photos")
 
     async def send_document(self, fields: Mapping[str, Any]) -> Json:
         document, caption = file_or_id(fields, "document"), formatted_caption(fields)
-        return self._write(fields, lambda: {"document": self._document(document)} | caption)
+        return self._write(fields, lambda: {"document": self._document(document)} | caption, "documents")
 
     async def send_chat_action(self, fields: Mapping[str, Any]) -> bool:
         chat, action = integer(fields, "chat_id"), text(fields, "action")
@@ -64,12 +64,14 @@ class Sending:
         self._state.change()
         return True
 
-    def _write(self, fields: Mapping[str, Any], content: Any) -> Json:
+    def _write(self, fields: Mapping[str, Any], content: Callable[[], Json], kind: str) -> Json:
         chat, markup = integer(fields, "chat_id"), inline_keyboard(fields)
         group = self._directory.reached(chat)
+        if group is not None and group.member(self._state.bot_id).status == "restricted":
+            raise refused(f"not enough rights to send {kind} to the chat")
         reply = answered(self._state, chat, fields)
         thread = topic_of(self._state, group, fields, reply)
-        shown: Json = content()
+        shown = content()
         self._flood.check(chat)
         message = {
             "message_id": self._directory.next_message_id(chat),

@@ -53,6 +53,31 @@ async def test_a_bot_that_leaves_is_outside(crew, api, call):
     assert (await call("sendMessage", chat_id=crew, text="?")).refusal[0] == 403
 
 
+async def test_a_muted_bot_is_inside_and_can_not_write(crew, api, call):
+    api.groups.mute_bot(crew)
+
+    refused = await call("sendMessage", chat_id=crew, text="hi")
+
+    [update] = api.updates
+    assert update["my_chat_member"]["new_chat_member"]["is_member"] is True
+    assert refused.refusal == (400, "Bad Request: not enough rights to send text messages to the chat")
+
+
+async def test_hidden_members_are_shown_to_administrators_alone(crew, api, call):
+    """A bot that is none still gets the list of administrators."""
+    api.groups.hide_members(crew)
+
+    outside = await call("getChatMember", chat_id=crew, user_id=ADA)
+    own = await call("getChatMember", chat_id=crew, user_id=api.bot_id)
+    administrators = await call("getChatAdministrators", chat_id=crew)
+    api.groups.promote(crew, api.bot_id)
+    inside = await call("getChatMember", chat_id=crew, user_id=ADA)
+
+    assert outside.refusal == (400, "Bad Request: CHAT_ADMIN_REQUIRED")
+    assert own.status == administrators.status == inside.status == 200
+    assert (await call("getChat", chat_id=crew)).result["has_hidden_members"] is True
+
+
 async def test_administrators_are_listed_with_those_who_hide_and_without_other_bots(crew, api, call):
     api.directory.introduce(99, "Other", is_bot=True)
     api.groups.join(crew, 99)

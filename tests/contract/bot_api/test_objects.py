@@ -53,6 +53,7 @@ ACTS: dict[str, Callable[[BotApi], Any]] = {
     "removed from a basic group": lambda api: api.groups.remove_bot(api.groups.found("Crew", kind="group")),
     "removed from a supergroup": lambda api: api.groups.remove_bot(api.groups.found("Crew")),
     "administrator": _supergroup,
+    "muted": lambda api: api.groups.mute_bot(_supergroup(api)),
     "no administrator any more": lambda api: api.groups.demote(_supergroup(api), api.bot_id),
     "anonymous administrator": _anonymous,
     "somebody joins": lambda api: api.groups.join(_supergroup(api), 9),
