@@ -3,7 +3,7 @@
 `python -m tests.fakes.bot_api --port N` prints its address. Control, beside /botTOKEN/METHOD, is POST
 /control/ACT with the act's arguments as JSON: say {"text", "user", …}, edit {"message_id", "text"}, update
 {…any update…}, fail {"method", …}, heal; photo and file {"data": base64, "caption", …}; press {"message_id",
-"button"}; and the acts of Groups by their names. GET /control/state gives what was sent, polled and confirmed.
+"button"}; and the acts of Groups by their names. GET /control/state gives what was sent and confirmed.
 """
 
 import argparse
