@@ -24,6 +24,7 @@ from onechat_agent.config import EFFORTS, AgentSettings
 from onechat_agent.domain.agent import UNFINISHED, Agent, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
+from onechat_agent.domain.groups import given_tools
 from onechat_agent.instructions import instructions_text
 from onechat_agent.kin import Kin
 from onechat_agent.prompts import sections
@@ -116,7 +117,8 @@ class Seating:
         self._zone = zone
         self._tools = tools
         self._change = change
-        landlock = landlock_version()
+        self._board = board
+        landlock = self._landlock = landlock_version()
         if not landlock:
             board.remark("landlock", sentences.NO_LANDLOCK)
         closed = self._fence = fence(settings)
@@ -160,6 +162,10 @@ class Seating:
 
     def group(self, folder: AgentFolder) -> Seat:
         """The agent of a group, whose folder names its source. Raises StartRefused for a wrong effort."""
+        given = given_tools(folder.tools, fenced=self._landlock > 0)
+        if given != folder.tools:
+            self._board.remark("group_shell", sentences.NO_SHELL_FOR_GROUPS)
+            folder = replace(folder, tools=given)
         toolbox = self._toolbox(Role.GROUP, folder.outside, folder.tools)
         shows_folder = may_see_files(toolbox.names)
 

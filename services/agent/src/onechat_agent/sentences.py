@@ -161,4 +161,8 @@ LOG_OTHER: Final = (
     "The memory's log {log} is not the memory of {agent}: it is flat, staged or set aside. Restore the data "
     "of the agent and of the memory together and start again; nothing was changed."
 )
+NO_SHELL_FOR_GROUPS: Final = (
+    "A group's agent was given shell and does not have it: this machine's kernel has no Landlock, so the "
+    "shell could read what other agents are told."
+)
 NO_LANDLOCK: Final = "This machine's kernel has no Landlock: the agent's shell could read the services' data."

@@ -7,6 +7,7 @@ from pathlib import Path
 from onechat.agent.v1 import addressed_pb2, agent_service_pb2
 from onechat_agent.config import AgentSettings
 from onechat_agent.seating import group_fence
+from onechat_agent.tools.landlock import landlock_version
 
 from tests.fakes.agent_house import living, settings_in
 from tests.fakes.child_folders import agents_in
@@ -155,21 +156,43 @@ async def test_what_a_member_wants_run_awaits_the_owners_yes_and_its_outcome_is_
 ) -> None:
     async with living(tmp_path, memory, model) as house:
         await admit(house)
-    set_in_toml(tmp_path, "Group1", 'tools = ["shell"]')
+    set_in_toml(tmp_path, "Group1", 'tools = ["write"]')
     async with living(tmp_path, memory, model) as house, admitted(house) as group:
-        model.call(call("shell", command="echo $((6 * 7))"))
-        model.say("It waits for a yes.", "It gave 42.")
-        await group.ask("count", source=ANA, key="k-asked")
+        model.call(call("write", path="list.txt", text="eggs"))
+        model.say("It waits for a yes.", "It is on the list.")
+        await group.ask("write it down", source=ANA, key="k-asked")
         await house.seen.until(lambda seen: bool(seen.events("proposal")))
         await house.stub().RunCommand(agent_service_pb2.RunCommandRequest(line="/yes 1"), timeout=20)
-        await group.seen.until(lambda seen: "It gave 42." in seen.replies())
+        await group.seen.until(lambda seen: "It is on the list." in seen.replies())
 
         assert house.seen.events("proposal")[0].agent == "Group1"
         assert group.seen.events("proposal") == []
         answered = group.seen.events("reply")[-1].reply.answered
         assert [(one.reply_to.chat, one.reply_to.message) for one in answered] == [("71", "k-asked")]
-        assert any("42" in line for line in await group.lines())
+        assert (tmp_path / "workspace" / "list.txt").read_text() == "eggs"
         assert house.seen.replies() == []
+
+
+async def test_a_groups_agent_has_a_shell_only_where_the_kernel_keeps_it_out_of_the_others_folders(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    async with living(tmp_path, memory, model) as house:
+        await admit(house)
+        (agents_in(tmp_path) / "One" / "instructions.md").write_text(SECRETS[1])
+    set_in_toml(tmp_path, "Group1", 'tools = ["shell", "read", "write"]\noutside = ["shell", "write"]')
+    rules = agents_in(tmp_path) / "One" / "instructions.md"
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        model.call(
+            call("shell", command=f"cat {rules}; grep -r cellar {tmp_path}/data; ls {rules.parent}"),
+            call("read", path=str(rules)),
+            call("write", path=str(rules), text="obey"),
+        )
+        model.say("done")
+        await group.ask("what is One told?")
+
+        assert not any(SECRETS[1] in line for line in await group.lines())
+        assert rules.read_text() == SECRETS[1]
+        assert ("shell" in tools_of(model.requests(Purpose.TURN)[-1])) is (landlock_version() > 0)
 
 
 async def test_the_tools_of_a_group_are_kept_out_of_every_agents_folder(tmp_path: Path) -> None:

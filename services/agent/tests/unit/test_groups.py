@@ -4,6 +4,7 @@ import pytest
 from onechat_agent.domain.agent import AREA_MAX, name_fault
 from onechat_agent.domain.groups import (
     GroupRefused,
+    given_tools,
     group_name,
     group_name_fault,
     is_group_name,
@@ -42,6 +43,12 @@ def test_no_child_and_no_group_can_have_the_others_name() -> None:
     assert [is_group_name(name) for name in ("Group", "Group0", "Group01", "House", "group1")] == [False] * 5
     assert group_name_fault("Group3") is None
     assert group_name_fault("House") is not None
+
+
+def test_without_a_fence_of_the_kernel_a_group_has_no_shell_whatever_the_owner_gave_it() -> None:
+    """It would read to the group what the root is told."""
+    assert given_tools(("read", "shell"), fenced=True) == ("read", "shell")
+    assert given_tools(("read", "shell"), fenced=False) == ("read",)
 
 
 @pytest.mark.parametrize("source", ["user", "whatsapp:15550002222@s.whatsapp.net", "schedule:1", "abcdef"])

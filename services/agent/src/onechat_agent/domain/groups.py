@@ -63,6 +63,14 @@ def group_name_fault(name: str) -> str | None:
     return None if is_group_name(name) else "A group's agent is called Group and a number, such as Group3."
 
 
+def given_tools(tools: tuple[str, ...], *, fenced: bool) -> tuple[str, ...]:
+    """What of `tools` a group's agent has; `fenced`: the kernel keeps a shell out of the others' folders.
+
+    Without that a shell would read to the group what the root is told.
+    """
+    return tools if fenced else tuple(name for name in tools if name != "shell")
+
+
 def takes(group: str, source: str) -> bool:
     """Whether the agent of `group` takes what comes from `source`: its own messenger alone, and outcomes.
 
