@@ -6,10 +6,11 @@ once. A first subscription begins with what comes after it.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Final
 
+import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, StoreFull
@@ -45,6 +46,10 @@ from onechat_telegram.typing_sign import TypingSign
 
 _SPREAD: Final = (0.8, 1.2)
 
+#: In the transaction at work: where a text of a group's agent, of that key and meant for that spot, is said
+#: now; None for nowhere, such as a group that the bot has left.
+SpotNow = Callable[[apsw.Connection, str, Spot, str], Spot | None]
+
 log = logs.get("onechat_telegram.replies")
 
 
@@ -61,6 +66,7 @@ class Replies:
         clock: Clock,
         rng: random.Random,
         reached: Reached,
+        spot_now: SpotNow = lambda db, key, spot, text: spot,
     ) -> None:
         self._events = events
         self._store = store
@@ -70,6 +76,7 @@ class Replies:
         self._clock = clock
         self._rng = rng
         self._reached = reached
+        self._spot_now = spot_now
         self._followed = asyncio.Event()
         self._noticed: dict[str, str] = {}  #: of turns at work, what was last said
         self.added = asyncio.Event()  #: there may be pieces to send
@@ -116,12 +123,13 @@ class Replies:
                 await self._say(event.place, event.text, event.spot)
             case PictureShown():
                 pieces = await asyncio.to_thread(picture_pieces_of, event.image, event.caption, render)
-                await self._show(event.place, pieces, event.spot)
+                text = event.caption or f"[image {event.image}]"
+                await self._keep(event.place, pieces, event.spot, text)
             case Proposed():
-                await self._show(event.place, question_pieces(event.question, event.text))
+                await self._keep(event.place, question_pieces(event.question, event.text))
             case ProposalAnswered():
                 ended = outcome_piece(event.question, event.text, event.agent, event.state, event.outcome)
-                await self._show(event.place, (ended,))
+                await self._keep(event.place, (ended,))
             case TurnBegan():
                 self._typing.begin(event.turn)
                 self._drafts.begin(event.turn)
@@ -140,18 +148,26 @@ class Replies:
 
     async def _say(self, place: EventPlace, text: str, spot: Spot | None) -> None:
         # Aside: a long reply takes seconds, in which updates and probes must be answered.
-        await self._show(place, await asyncio.to_thread(pieces_of, text, render), spot)
+        await self._keep(place, await asyncio.to_thread(pieces_of, text, render), spot, text)
 
-    async def _show(self, place: EventPlace, pieces: Sequence[Piece], spot: Spot | None = None) -> None:
+    async def _keep(
+        self, place: EventPlace, pieces: Sequence[Piece], spot: Spot | None = None, text: str = ""
+    ) -> None:
+        """Take the event at `place` with its pieces: for `spot`, without one for the owner's chat."""
         owner = await self._ownership.wait_known()
-        chat, answers, topic = private_chat_of(owner), None, None
-        if spot is not None:
-            chat, answers, topic = spot.chat, spot.answers, spot.topic
         self._reached("taking")
         now = self._clock.now()
-        await self._store.write(
-            lambda db: piece_store.add_event(db, place, chat, pieces, now, answers=answers, topic=topic)
-        )
+
+        def add(db: apsw.Connection) -> None:
+            to: Spot | None = Spot(chat=private_chat_of(owner), answers=None, topic=None)
+            if spot is not None:
+                to = self._spot_now(db, f"event:{place.stream}:{place.number}", spot, text)
+            if to is None:
+                piece_store.set_place(db, place)
+            else:
+                piece_store.add_event(db, place, to.chat, pieces, now, answers=to.answers, topic=to.topic)
+
+        await self._store.write(add)
         self._reached("taken")
         self.added.set()
 

@@ -11,6 +11,7 @@ def test_nothing_has_to_be_set() -> None:
     assert settings.bot_token is None
     assert settings.owner is None
     assert settings.base_url == TELEGRAM
+    assert settings.drafts is False
     assert settings.address == "127.0.0.1:50054"
 
 
@@ -27,6 +28,10 @@ def test_all_faults_are_told_at_once_and_say_what_to_write() -> None:
 
     assert len(faulty.value.faults) == 2
     assert "@userinfobot" in str(faulty.value)
+
+
+def test_drafts_are_turned_on_by_a_one() -> None:
+    assert load(TelegramSettings, {"TELEGRAM_DRAFTS": "1"}).drafts is True
 
 
 def test_the_token_is_not_shown() -> None:

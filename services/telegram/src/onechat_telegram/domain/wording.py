@@ -28,21 +28,6 @@ PICTURE_NOT_FETCHED: Final = "A picture could not be fetched from Telegram: plea
 MISSED: Final = "Some older replies are no longer kept and cannot be shown here."
 ANOTHER_STORE: Final = "The agent's store is another one now: what it said before now is not shown here."
 
-ASKED: Final = "Proposal {number}: {text}\n\n/yes {number} lets it run, /no {number} refuses it."
-ANSWERED: Final = "{agent}'s proposal {number} is {state}."
-_ENDS: Final = {"unknown": "interrupted: it is not known whether it ran"}
-
-
-def asked(number: int, text: str) -> str:
-    """What the owner is asked; `text` says who would run what."""
-    return ASKED.format(number=number, text=text)
-
-
-def answered(number: int, agent: str, state: str, outcome: str) -> str:
-    """How a proposal ended; `state` as the contract names it, in small letters."""
-    said = ANSWERED.format(agent=agent, number=number, state=_ENDS.get(state, state))
-    return f"{said}\n{outcome}" if outcome else said
-
 
 def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
     """The text that the agent gets for `parts`, which are one message; empty where there is nothing to say.
