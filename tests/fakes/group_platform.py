@@ -5,7 +5,7 @@ until it was taken, replies are said once for each key, in order, also by an ada
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -59,10 +59,12 @@ class Platform:
         self.refused: list[Message] = []  #: private messages of whoever is in no group with the bot
         self._number = 0
 
-    def room(self, chat: str, title: str, *members: str, administrators: tuple[str, ...] = ()) -> ChatId:
-        """Open a group with the bot in it, or change who is in it."""
-        those = {MemberId(name): Member(id=MemberId(name), name=name.capitalize()) for name in members}
-        self.rooms[ChatId(chat)] = Room(title, those, {MemberId(name) for name in administrators})
+    def room(
+        self, chat: str, title: str, *members: str, administrators: Sequence[str] = (), name: str = ""
+    ) -> ChatId:
+        """Open a group with the bot in it, or change who is in it; all with the shown name `name`, if any."""
+        those = {MemberId(who): Member(id=MemberId(who), name=name or who.capitalize()) for who in members}
+        self.rooms[ChatId(chat)] = Room(title, those, set(map(MemberId, administrators)))
         return ChatId(chat)
 
     def add_bot(self, chat: ChatId, by: str, *, by_owner: bool) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import apsw
 from onechat_runtime.clock import instant, micros
@@ -44,7 +45,7 @@ def batch(db: apsw.Connection, chat: ChatId) -> Batch | None:
 
 def batches(db: apsw.Connection) -> list[Batch]:
     """All open batches."""
-    found = db.execute(
+    found: list[Any] = db.execute(
         "SELECT chat, (SELECT key FROM group_batched AS f WHERE f.chat = b.chat ORDER BY number LIMIT 1),"
         " count(*), sum(json_array_length(images)), min(came), max(came)"
         " FROM group_batched AS b GROUP BY chat ORDER BY chat"
@@ -64,7 +65,7 @@ def batches(db: apsw.Connection) -> list[Batch]:
 
 def close(db: apsw.Connection, chat: ChatId) -> Closed:
     """Take the batch of `chat`, which has one, out of the store."""
-    found = db.execute(
+    found: list[Any] = db.execute(
         "SELECT line, images, written FROM group_batched WHERE chat = ? ORDER BY number", (chat,)
     ).fetchall()
     drop(db, chat)

@@ -5,8 +5,9 @@ after a crash is known as the same.
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from onechat_runtime.clock import Clock
@@ -84,9 +85,13 @@ class Batching:
         open_ones = self._store.read(batch_rows.batches)
         due = [batch.chat for batch in open_ones if is_due(batch, now)]
         if due:
-            await self._store.write(lambda db: [self._close_if_due(db, chat, now) for chat in due])
+            await self._store.write(lambda db: self._close_all(db, due, now))
         waits = [(closes_at(one) - now).total_seconds() for one in open_ones if one.chat not in due]
         return min(waits, default=None)
+
+    def _close_all(self, db: apsw.Connection, chats: Sequence[ChatId], now: datetime) -> None:
+        for chat in chats:
+            self._close_if_due(db, chat, now)
 
     def _close_if_due(self, db: apsw.Connection, chat: ChatId, now: datetime) -> None:
         batch, group = batch_rows.batch(db, chat), rows.group(db, chat)
@@ -99,16 +104,12 @@ class Batching:
 
     async def _pause(self, seconds: float | None) -> None:
         """Wait so long, or until a message has come."""
-        waits = [asyncio.ensure_future(self._look.wait())]
+        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._look.wait())]
         if seconds is not None:
-            waits.append(asyncio.ensure_future(self._sleep(seconds)))
+            waits.append(asyncio.ensure_future(self._clock.sleep(seconds)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
-
-    async def _sleep(self, seconds: float) -> bool:
-        await self._clock.sleep(seconds)
-        return True

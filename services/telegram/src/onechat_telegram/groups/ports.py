@@ -35,7 +35,8 @@ class Adapter(Protocol):
         """Give `take` all that is heard, until cancelled.
 
         What is of one chat comes in order, one after the other. What was being taken when the process died,
-        or made `take` raise, comes again with the same key. The bot's own messages don't come.
+        or made `take` raise, comes again with the same key. The bot's own messages don't come. That a group
+        has moved comes before anything else of its new id, and not as an Added.
         """
 
     async def reply(self, key: MessageKey, place: Place, text: str) -> None:

@@ -5,6 +5,7 @@ Functions on a connection, for transactions.
 
 import json
 from datetime import datetime
+from typing import Any
 
 import apsw
 from onechat_runtime.clock import micros
@@ -15,7 +16,9 @@ from onechat_telegram.groups.domain.privates import Choice
 
 def choice(db: apsw.Connection, member: MemberId) -> Choice | None:
     """What `member` has chosen, or is being asked."""
-    found = db.execute("SELECT chat, offered FROM group_choices WHERE member = ?", (member,)).fetchall()
+    found: list[Any] = db.execute(
+        "SELECT chat, offered FROM group_choices WHERE member = ?", (member,)
+    ).fetchall()
     for chat, offered in found:
         return Choice(chat=ChatId(chat) if chat else None, offered=tuple(map(ChatId, json.loads(offered))))
     return None
@@ -31,7 +34,7 @@ def set_choice(db: apsw.Connection, member: MemberId, one: Choice, now: datetime
 
 def held(db: apsw.Connection, member: MemberId) -> list[tuple[MessageKey, str]]:
     """What waits for the answer of `member`, oldest first: each key and what was held."""
-    found = db.execute(
+    found: list[Any] = db.execute(
         "SELECT key, body FROM group_held WHERE member = ? ORDER BY number", (member,)
     ).fetchall()
     return [(MessageKey(key), str(body)) for key, body in found]
