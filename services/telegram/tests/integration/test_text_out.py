@@ -341,3 +341,29 @@ async def test_a_chat_that_is_never_opened_is_not_flooded_when_it_is(bench: Benc
         await bench.api.until(lambda: bench.api.texts()[-1:] == ["last"])
 
     assert len(bench.api.sent) == 50
+
+
+async def test_typing_is_shown_of_a_turn_that_was_at_work_before_the_gateway_started(bench: Bench) -> None:
+    """Its beginning lies before the place in the events where something was shown in its middle."""
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.begin_turn("t")
+        await bench.agent.notice("The model is asked again.", turn="t")
+        await bench.api.until(lambda: bool(bench.api.sent))
+    before = len(bench.api.actions)
+
+    async with bench.running():
+        await bench.agent.until(lambda: len(bench.agent.subscribed) == 2)
+        await bench.agent.tell(activity=event_pb2.Activity(tool="shell"), turn="t")
+        await bench.api.until(lambda: len(bench.api.actions) > before)
+
+
+async def test_an_agent_that_is_not_the_root_does_not_type(running: Running) -> None:
+    await running.agent.tell(
+        activity=event_pb2.Activity(tool="shell"), turn="c", agent_id="house-id", agent="House"
+    )
+    await running.agent.reply("end")
+    await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.actions == []
