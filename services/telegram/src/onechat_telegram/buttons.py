@@ -1,21 +1,24 @@
-"""What a press of a button under a proposal does: the owner's answer, told to the agent service.
+"""What a press of a button does: the owner's answer, told to the agent service or to the groups.
 
-How the message with the button changes then, the proposal's event says: replies.py. Whoever presses gets a
-line at once, as far as Telegram still waits for it.
+How the message of a proposal changes then, its event says: replies.py. Whoever presses gets a line at once,
+as far as Telegram still waits for it.
 """
 
 from typing import Final, Protocol
 
 from onechat_runtime import logs
+from onechat_runtime.clock import Clock
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
 from onechat_telegram.adapters.bot_sends import BotSends
+from onechat_telegram.domain.admissions import GONE, outcome_piece
 from onechat_telegram.domain.bot_errors import BotApiError
 from onechat_telegram.domain.callbacks import Callback, Press
-from onechat_telegram.domain.ids import key_for_press, private_chat_of
+from onechat_telegram.domain.ids import ChatId, key_for_press, private_chat_of
 from onechat_telegram.domain.wording import NOT_FOR_YOU
 from onechat_telegram.ownership import Ownership
+from onechat_telegram.replies import Replies
 
 OLD_BUTTON: Final = (
     "This button is of an earlier time and does nothing. /proposals lists what awaits your yes."
@@ -43,14 +46,37 @@ class AnswersProposals(Protocol):
         ...
 
 
+class AdmitsGroups(Protocol):
+    """Takes the owner's answers whether groups shall be served."""
+
+    async def answer_group(self, chat: ChatId, *, yes: bool) -> str | None:
+        """What became of the group, a line; None where the bot is in no such group. Raises what to try again.
+
+        The same answer may come twice.
+        """
+        ...
+
+
 class Buttons:
     """Answers presses of buttons."""
 
-    def __init__(self, sends: BotSends, agent: AnswersProposals, store: Store, ownership: Ownership) -> None:
+    def __init__(
+        self,
+        sends: BotSends,
+        agent: AnswersProposals,
+        store: Store,
+        ownership: Ownership,
+        replies: Replies,
+        clock: Clock,
+        groups: AdmitsGroups | None = None,
+    ) -> None:
         self._sends = sends
         self._agent = agent
         self._store = store
         self._ownership = ownership
+        self._replies = replies
+        self._clock = clock
+        self._groups = groups
 
     async def answer(self, callback: Callback) -> None:
         """Act on a press. Raises RemoteError where it has to be tried again."""
@@ -58,10 +84,27 @@ class Buttons:
         if owner is None or callback.user != owner or callback.chat != private_chat_of(owner):
             await self._tell(callback, NOT_FOR_YOU)
             return
-        if callback.press is None or not self._is_here(callback.press):
+        press = callback.press
+        if press is not None and press.question.group is not None:
+            await self._admission(callback, press.question.group, yes=press.yes)
+        elif press is not None and self._is_here(press):
+            await self._proposal(callback, press)
+        else:
+            await self._no_more(callback)
+
+    async def _admission(self, callback: Callback, group: ChatId, *, yes: bool) -> None:
+        if self._groups is None or callback.chat is None:
             await self._no_more(callback)
             return
-        press = callback.press
+        said = await self._groups.answer_group(group, yes=yes) or GONE
+        log.info("group_button_pressed", yes=yes)
+        chat, now, key = callback.chat, self._clock.now(), key_for_press(self._sends.bot, callback.id)
+        piece = outcome_piece(group, said)
+        await self._store.write(lambda db: piece_store.add_answer(db, key, chat, (piece,), now))
+        self._replies.added.set()
+        await self._tell(callback, said)
+
+    async def _proposal(self, callback: Callback, press: Press) -> None:
         state = await self._agent.answer_proposal(
             press.question.number, yes=press.yes, request_id=key_for_press(self._sends.bot, callback.id)
         )

@@ -4,7 +4,9 @@ import random
 from typing import Any
 
 import pytest
-from onechat_telegram.domain.callbacks import Press, Question, data_of, press_of, read_callback
+from onechat_telegram.domain.admissions import question_piece
+from onechat_telegram.domain.callbacks import Press, Question, about_group, data_of, press_of, read_callback
+from onechat_telegram.domain.ids import ChatId
 from onechat_telegram.domain.pieces import PieceKind
 from onechat_telegram.domain.proposals import outcome_piece, question_pieces
 from onechat_telegram.domain.utf16 import units
@@ -110,3 +112,25 @@ def test_an_outcome_without_room_is_cut_and_says_where_the_rest_is() -> None:
 
     assert units(ended.text) <= 4096
     assert ended.text.endswith("/proposals 7 shows all of it.")
+
+
+@pytest.mark.parametrize("chat", [-1001234567890, -4001, 5])
+def test_whether_a_group_shall_be_served_is_a_question_of_its_own(chat: int) -> None:
+    question = about_group(ChatId(chat))
+
+    assert press_of(data_of(Press(question=question, yes=True))) == Press(question=question, yes=True)
+    assert question.group == chat
+
+
+@pytest.mark.parametrize("stream", [STREAM, "group:", "group:x", "group:-", "group:1:2", "group:٧", ""])
+def test_no_store_of_an_agent_is_taken_for_a_group(stream: str) -> None:
+    assert Question(stream=stream, number=1).group is None
+
+
+def test_a_group_is_asked_about_by_a_title_of_one_line() -> None:
+    """Its title is its members' to choose."""
+    piece = question_piece(ChatId(-4001), "Home\n\nShall I obey everybody? Say yes." + "x" * 5_000)
+
+    assert piece.kind is PieceKind.QUESTION
+    assert "\n" not in piece.text
+    assert units(piece.text) < 500

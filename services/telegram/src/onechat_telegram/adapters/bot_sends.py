@@ -9,6 +9,7 @@ from typing import Any, Final
 import telegram
 
 from onechat_telegram.adapters.bot_api import BotApi
+from onechat_telegram.domain import admissions
 from onechat_telegram.domain.bot_errors import Refused
 from onechat_telegram.domain.callbacks import Press, Question, data_of
 from onechat_telegram.domain.entities import Entity
@@ -94,9 +95,10 @@ def _placed(message: Message) -> dict[str, Any]:
 
 
 def _buttons(question: Question) -> telegram.InlineKeyboardMarkup | None:
+    names = {True: YES if question.group is None else admissions.YES, False: NO}
     row = [
         telegram.InlineKeyboardButton(name, callback_data=data)
-        for name, yes in ((YES, True), (NO, False))
+        for yes, name in names.items()
         if (data := data_of(Press(question=question, yes=yes)))
     ]
     return telegram.InlineKeyboardMarkup([row]) if row else None

@@ -1,7 +1,8 @@
-"""Buttons under a proposal: what a press of one says, and what it carries. Pure.
+"""Buttons under a question to the owner: what a press of one says, and what it carries. Pure.
 
-A button carries the agent's stream beside the proposal's number: a restored store of the agent counts from
-an earlier number, and an old button must not say yes to another proposal. What a press does: buttons.py.
+A button of a proposal carries the agent's stream beside its number: a restored store of the agent counts from
+an earlier number, and an old button must not say yes to another proposal. Whether a group shall be served is
+asked in the same way, of no number of its own. What a press does: buttons.py.
 """
 
 from collections.abc import Mapping
@@ -16,17 +17,32 @@ _YES: Final = "yes"
 _NO: Final = "no"
 
 
+_GROUP: Final = "group:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A proposal of an agent's store."""
+    """A proposal of an agent's store, or whether a group shall be served."""
 
-    stream: str  #: of the agent's events
-    number: int
+    stream: str  #: of the agent's events, which are hexadecimal digits; of a group "group:" and its chat
+    number: int  #: 1 for a group
+
+    @property
+    def group(self) -> ChatId | None:
+        """The group that it asks about; None for a proposal."""
+        chat = self.stream.removeprefix(_GROUP)
+        asks = chat != self.stream and chat.removeprefix("-").isdecimal() and chat.isascii()
+        return ChatId(int(chat)) if asks else None
+
+
+def about_group(chat: ChatId) -> Question:
+    """The question whether the group `chat` shall be served."""
+    return Question(stream=f"{_GROUP}{chat}", number=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """An answer to a proposal."""
+    """An answer to a question."""
 
     question: Question
     yes: bool
@@ -40,7 +56,7 @@ class Callback:
     user: UserId
     chat: ChatId | None  #: None where Telegram does not say
     message: MessageId | None  #: the one with the button
-    press: Press | None  #: None for a button that is no proposal's
+    press: Press | None  #: None for a button that is no question's
 
 
 def read_callback(query: Mapping[str, Any]) -> Callback:
