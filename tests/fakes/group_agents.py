@@ -7,6 +7,8 @@ from onechat_telegram.groups.domain.addressing import Judgement
 from onechat_telegram.groups.domain.ids import AgentId, ChatId, MessageKey, Source
 from onechat_telegram.groups.ports import GroupAgent, GroupDelivery, ModelAway, Question
 
+from tests.fakes.group_platform import Step, on_we_go
+
 
 class GroupAgentsInMemory:
     """Keeps each group's log; judges by a rule of the test's. Fails on demand."""
@@ -20,6 +22,7 @@ class GroupAgentsInMemory:
         self.model_away = False
         self.fails: Exception | None = None  #: raised by every call while it is set
         self.last_turn: datetime | None = None
+        self.step: Step = on_we_go  #: called before each effect, and after those that a repeat could double
         self._resets: dict[MessageKey, str] = {}
 
     async def create(self, source: Source, title: str) -> AgentId:
@@ -32,6 +35,7 @@ class GroupAgentsInMemory:
         self._fail()
         if delivery.key not in {known.key for log in self._all() for known in log}:
             self.logs[delivery.agent].append(delivery)
+        self.step()
 
     async def judge(self, question: Question) -> Judgement:
         self._fail()
@@ -52,6 +56,7 @@ class GroupAgentsInMemory:
         if request_id not in self._resets:
             name = self._resets[request_id] = f"kept-{len(self._resets) + 1}"
             self.kept[name], self.logs[agent] = self.logs[agent], []
+        self.step()
         return self._resets[request_id]
 
     def log(self, source: str) -> list[GroupDelivery]:
@@ -66,6 +71,7 @@ class GroupAgentsInMemory:
         return [*self.logs.values(), *self.kept.values()]
 
     def _fail(self) -> None:
+        self.step()
         if self.fails is not None:
             raise self.fails
 

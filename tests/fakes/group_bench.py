@@ -59,7 +59,7 @@ class RunningGroups:
     def __init__(self, bench: GroupBench, store: Store) -> None:
         self.bench = bench
         self.store = store
-        self.adapter = PlatformAdapter(bench.platform)
+        self.adapter = PlatformAdapter(bench.platform, lambda: bench.agents.step())
         senders = Deliveries(bench.agents, self.adapter).senders
         self.outbox = Outbox(store, bench.clock, random.Random(1), senders)
         self.chats: GroupChats = opened_group_chats(

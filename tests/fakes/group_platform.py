@@ -6,6 +6,7 @@ until it was taken, replies are said once for each key, in order, also by an ada
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -24,6 +25,29 @@ from onechat_telegram.groups.domain.messages import (
     Removed,
 )
 from onechat_telegram.groups.ports import Take
+
+Step = Callable[[], None]  # called at each effect outside the store, before and after it
+
+
+class Tripped(Exception):
+    """What a test's step raises: the caller does not learn whether the effect was had."""
+
+
+def on_we_go() -> None:
+    """A step that does nothing."""
+
+
+class Trip:
+    """Raises Tripped at one step, the `at`th from 0, once."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left == -1:
+            raise Tripped
+
 
 BOT = Bot(id=MemberId("b0"), handle="robobot", name="Robo")
 
@@ -154,14 +178,16 @@ class PlatformAdapter:
     bot = BOT
     limits = ""
 
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, step: Step = on_we_go) -> None:
         self._platform = platform
+        self._step = step
 
     async def listen(self, take: Take) -> None:
         while True:
             self._platform.new.clear()
             while self._platform.not_taken:
-                await self.hear_next(take)
+                with suppress(Tripped):
+                    await self.hear_next(take)
             await self._platform.new.wait()
 
     async def hear_next(self, take: Take) -> None:
@@ -172,16 +198,21 @@ class PlatformAdapter:
         self._platform.not_taken.pop(0)
 
     async def reply(self, key: MessageKey, place: Place, text: str) -> None:
+        self._step()
         if key not in self._platform.said_keys:
             self._platform.said_keys.add(key)
             self._platform.shown.append(Shown(place=place, text=text))
+        self._step()
 
     async def is_administrator(self, chat: ChatId, member: MemberId) -> bool:
+        self._step()
         room = self._platform.rooms[chat]
         return member == chat or (member in room.administrators and member in room.members)
 
     async def is_member(self, chat: ChatId, member: MemberId) -> bool:
+        self._step()
         return member in self._platform.rooms[chat].members
 
     async def leave(self, chat: ChatId) -> None:
+        self._step()
         self._platform.rooms[chat].bot_inside = False

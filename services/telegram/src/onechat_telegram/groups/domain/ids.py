@@ -18,7 +18,7 @@ NO_THREAD: Final = ThreadId("")
 
 
 def source_of(channel: str, chat: ChatId) -> Source:
-    """The source of a group: its channel, such as "telegram", and its id when it was first admitted."""
+    """The source of a group: its platform's channel and its id when it was first admitted."""
     return Source(f"{channel}:{chat}")
 
 
