@@ -61,6 +61,7 @@ async def test_an_album_of_three_is_one_message_with_its_captions_in_order(
     assert key == f"telegram:{running.api.bot_id}:{OWNER}:5"
     assert delivery.text == "a\nb\nc\n[sent with it, but not to be seen here: Videos]"
     assert delivery.reply_to.message == "5"
+    assert running.store.read(lambda db: db.execute("SELECT count(*) FROM joined").get) == 0
 
 
 async def test_an_album_waits_a_second_after_its_last_part(running: Running, bench: Bench) -> None:
@@ -163,6 +164,23 @@ async def test_a_part_that_comes_between_the_hand_over_and_a_kill_is_not_lost(be
     assert [text.split("\n")[0] for text in bench.agent.texts()] == ["a", "b"]
 
 
+async def test_what_was_decided_to_belong_together_stays_so(running: Running, bench: Bench) -> None:
+    """A try of which no answer came may have reached the agent; the next must hold the same."""
+    bench.agent.fail("Deliver", code=grpc.StatusCode.UNAVAILABLE)
+    video(running, 5, "a")
+    await kept(running, 1)
+    await a_second_passes(bench)
+    await running.agent.until(lambda: running.agent.calls["Deliver"] == 1)
+    video(running, 6, "b")
+    await kept(running, 2)
+
+    async with bench.time_flies():
+        await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert [text.split("\n")[0] for text in running.agent.texts()] == ["a", "b"]
+    assert running.agent.texts()[0].count("\n") == 1
+
+
 async def test_the_parts_of_an_album_stay_until_the_whole_is_handed_over(bench: Bench) -> None:
     bench.agent.fail("Deliver", code=grpc.StatusCode.UNAVAILABLE, times=2)
     async with bench.running() as running:
@@ -196,6 +214,19 @@ async def test_a_long_text_is_joined_with_its_continuation(running: Running, ben
     [(key, delivery)] = running.agent.deliveries.items()
     assert key.endswith(f"{OWNER}:1")
     assert delivery.text == LONG + "b"
+
+
+async def test_a_text_that_has_ended_waits_for_nothing(bench: Bench) -> None:
+    """Either its rest is short, or what came after it is something else."""
+    bench.api.say(LONG, date=DATE)
+    bench.api.say("b", date=DATE)
+    bench.api.say(LONG, date=DATE + 60)
+    bench.api.say("something else", date=DATE + 120)
+
+    async with bench.running() as running:
+        await running.agent.until(lambda: len(running.agent.deliveries) == 3)
+
+    assert running.agent.texts() == [f"{LONG}b", LONG, "something else"]
 
 
 async def test_a_text_of_many_parts_is_one_message(running: Running, bench: Bench) -> None:
