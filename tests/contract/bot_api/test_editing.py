@@ -3,6 +3,7 @@
 import pytest
 
 from tests.fakes.bot_api import OWNER
+from tests.fakes.pictures import PNG
 
 SEND = {"chat_id": OWNER}
 
@@ -80,6 +81,24 @@ async def test_a_text_has_no_caption_to_edit(asked, call):
     assert refused.refusal == (400, "Bad Request: there is no caption in the message to edit")
 
 
+async def test_a_picture_has_no_text_to_edit(api, bot, call):
+    sent = await bot.send_photo(OWNER, PNG)
+
+    refused = await call("editMessageText", **SEND, message_id=sent.message_id, text="?")
+
+    assert refused.refusal == (400, "Bad Request: there is no text in the message to edit")
+
+
+async def test_edits_are_under_flood_control_too(asked, api, call):
+    api.flood.on = True
+    await call("editMessageText", **SEND, message_id=asked, text="one")
+
+    refused = await call("editMessageText", **SEND, message_id=asked, text="two")
+
+    assert refused.refusal[0] == 429
+    assert api.texts() == ["one"]
+
+
 async def test_a_deleted_message_is_gone_for_everything_else(asked, api, call):
     deleted = await call("deleteMessage", **SEND, message_id=asked)
 
@@ -136,6 +155,13 @@ async def test_a_button_that_can_do_nothing_or_too_much_is_refused(button, api, 
 
     assert refused.refusal[0] == 400
     assert api.sent == []
+
+
+async def test_a_keyboard_ends_at_a_hundred_buttons(call):
+    full = await call("sendMessage", **SEND, text="?", reply_markup=keyboard(*[YES] * 100))
+    more = await call("sendMessage", **SEND, text="?", reply_markup=keyboard(*[YES] * 101))
+
+    assert (full.status, more.status) == (200, 400)
 
 
 async def test_a_press_comes_with_the_data_the_message_and_who_pressed(asked, api, call):

@@ -1,5 +1,6 @@
 """Photos and files, both ways: sizes, limits, ids, downloads."""
 
+import aiohttp
 import pytest
 from telegram.error import BadRequest
 
@@ -152,6 +153,16 @@ async def test_a_photos_id_is_no_files_id(api, bot):
 
     with pytest.raises(BadRequest):
         await bot.send_document(OWNER, sent.photo[-1].file_id)
+
+
+async def test_an_empty_file_is_refused(api, call):
+    form = aiohttp.FormData({"chat_id": str(OWNER)})
+    form.add_field("document", b"", filename="nothing.txt")
+    async with call.session.post(f"{api.address}/bot{api.token}/sendDocument", data=form) as answer:
+        body = await answer.json()
+
+    assert (answer.status, body["description"]) == (400, "Bad Request: file must be non-empty")
+    assert api.sent == []
 
 
 def test_an_upload_ends_at_50_mb():

@@ -46,6 +46,16 @@ async def test_a_removed_bot_is_told_and_can_write_no_more(kind, status, said, a
     assert refused.refusal == (403, said)
 
 
+async def test_a_basic_group_says_so_itself_when_it_removes_the_bot(api):
+    chat = api.groups.found("Crew", kind="group")
+    api.updates.clear()
+
+    api.groups.remove_bot(chat)
+
+    [message] = messages(api)
+    assert message["left_chat_member"] == api.bot()
+
+
 async def test_a_bot_that_leaves_is_outside(crew, api, call):
     left = await call("leaveChat", chat_id=crew)
 
@@ -200,6 +210,16 @@ async def test_a_group_that_moves_says_where_to_in_both_chats_and_to_whoever_wri
     assert refused.body["parameters"] == {"migrate_to_chat_id": new}
     assert sent.result["chat"]["type"] == "supergroup"
     assert (await call("getChatMember", chat_id=new, user_id=ADA)).result["status"] == "member"
+
+
+async def test_a_group_that_moves_shows_the_bot_what_it_showed_before(api):
+    api.privacy = False
+    moved = api.groups.migrate(api.groups.found("Crew", [ADA], kind="group"))
+    api.updates.clear()
+
+    api.say("hello all", user=ADA, chat=moved)
+
+    assert [message["text"] for message in messages(api)] == ["hello all"]
 
 
 async def test_a_supergroup_counts_its_own_messages_and_all_other_chats_share_a_count(api, call):

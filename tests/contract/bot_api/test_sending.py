@@ -132,6 +132,16 @@ async def test_a_reply_to_a_message_that_is_gone_is_refused_unless_that_is_allow
     assert "reply_to_message" not in allowed.result
 
 
+async def test_a_quote_is_part_of_what_it_quotes(api, call):
+    said = api.say("one two three")
+
+    part = await call("sendMessage", **SEND, text="a", reply_parameters={"message_id": said, "quote": "two"})
+    other = await call("sendMessage", **SEND, text="b", reply_parameters={"message_id": said, "quote": "six"})
+
+    assert part.status == 200
+    assert other.refusal == (400, "Bad Request: QUOTE_TEXT_INVALID")
+
+
 async def test_only_an_action_that_telegram_shows_is_taken(api, call):
     typing = await call("sendChatAction", **SEND, action="typing")
     thinking = await call("sendChatAction", **SEND, action="thinking")
@@ -169,6 +179,17 @@ async def test_flood_control_lets_a_group_have_twenty_a_minute(api, call, clock)
     assert refused.body["parameters"] == {"retry_after": 60}
 
 
+async def test_flood_control_lets_a_bot_send_thirty_a_second_in_all(api, call):
+    api.chats.update(range(1, 32))
+    api.flood.on = True
+    sent = [await call("sendMessage", chat_id=chat, text="hi") for chat in range(1, 31)]
+
+    refused = await call("sendMessage", chat_id=31, text="hi")
+
+    assert {answer.status for answer in sent} == {200}
+    assert refused.refusal[0] == 429
+
+
 @pytest.mark.parametrize("command", ["Help", "a b", "x" * 33, ""])
 async def test_a_menu_has_names_of_small_letters_digits_and_underscores(command, api, call):
     menu = [{"command": command, "description": "What there is"}]
@@ -177,6 +198,16 @@ async def test_a_menu_has_names_of_small_letters_digits_and_underscores(command,
 
     assert refused.refusal == (400, "Bad Request: BOT_COMMAND_INVALID")
     assert api.commands == []
+
+
+async def test_a_menu_ends_at_100_commands_and_a_description_at_256_characters(call):
+    command = {"command": "help", "description": "x" * 256}
+
+    full = await call("setMyCommands", commands=[command] * 100)
+    more = await call("setMyCommands", commands=[command] * 101)
+    longer = await call("setMyCommands", commands=[command | {"description": "x" * 257}])
+
+    assert (full.status, more.status, longer.status) == (200, 400, 400)
 
 
 async def test_menus_of_other_scopes_are_kept_apart(api, call):
