@@ -19,6 +19,7 @@ from onechat_telegram.domain.ids import ChatId, key_for_press, private_chat_of
 from onechat_telegram.domain.wording import NOT_FOR_YOU
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
+from onechat_telegram.steps import Reached
 
 OLD_BUTTON: Final = (
     "This button is of an earlier time and does nothing. /proposals lists what awaits your yes."
@@ -68,6 +69,7 @@ class Buttons:
         ownership: Ownership,
         replies: Replies,
         clock: Clock,
+        reached: Reached,
         groups: AdmitsGroups | None = None,
     ) -> None:
         self._sends = sends
@@ -76,6 +78,7 @@ class Buttons:
         self._ownership = ownership
         self._replies = replies
         self._clock = clock
+        self._reached = reached
         self._groups = groups
 
     async def answer(self, callback: Callback) -> None:
@@ -108,11 +111,23 @@ class Buttons:
         state = await self._agent.answer_proposal(
             press.question.number, yes=press.yes, request_id=key_for_press(self._sends.bot, callback.id)
         )
+        self._reached("pressed")
         log.info("button_pressed", proposal=press.question.number, yes=press.yes, state=state)
         if state is None:
             await self._no_more(callback)
-        else:
-            await self._tell(callback, TOLD[state].format(number=press.question.number))
+            return
+        await self._tell(callback, TOLD[state].format(number=press.question.number))
+        if not self._is_known(callback, press):
+            await self._take_buttons(callback)
+
+    def _is_known(self, callback: Callback, press: Press) -> bool:
+        """Whether the message with the button will be changed; not one that was sent without an answer."""
+        chat, bot = callback.chat, self._sends.bot
+        if chat is None:
+            return False
+        return callback.message == self._store.read(
+            lambda db: piece_store.message_of_question(db, press.question, bot, chat)
+        )
 
     def _is_here(self, press: Press) -> bool:
         """Whether the proposal is one of the agent's store that is followed now."""
@@ -121,6 +136,9 @@ class Buttons:
 
     async def _no_more(self, callback: Callback) -> None:
         await self._tell(callback, OLD_BUTTON)
+        await self._take_buttons(callback)
+
+    async def _take_buttons(self, callback: Callback) -> None:
         if callback.chat is None or callback.message is None:
             return
         try:

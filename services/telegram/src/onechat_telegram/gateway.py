@@ -69,7 +69,7 @@ async def opened_gateway(
         images,
         clock,
         reached,
-        buttons=Buttons(sends, agent, store, ownership, replies, clock),
+        buttons=Buttons(sends, agent, store, ownership, replies, clock, reached),
     )
     outbox = Outbox(store, clock, rng, {KIND: handover.hand_over}, handover.settled, board=board)
     _wake_with_the_agent(board, outbox)

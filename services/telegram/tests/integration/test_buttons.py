@@ -235,3 +235,19 @@ async def test_an_end_that_was_being_shown_when_the_service_was_killed_is_shown(
     assert len(bench.api.sent) == 1
     assert "is done" in bench.api.texts()[0]
     assert REPEAT_MARK not in bench.api.texts()[0]
+
+
+async def test_a_copy_that_may_have_been_sent_has_no_buttons_once_one_was_pressed(running: Running) -> None:
+    """Nobody knows its id until then: it stands above its marked repeat."""
+    running.api.fail("sendMessage", how="lose")
+    await running.agent.propose(7, ASKED)
+    await running.api.until(lambda: len(running.api.sent) == 2)
+    copy = running.api.sent[0]["message_id"]
+
+    query = running.api.callbacks.press(copy, YES)
+    await running.api.until(lambda: len(running.api.edits) == 2)
+
+    assert await answered(running, query) == "Proposal 7 was run."
+    assert "reply_markup" not in running.api.messages[OWNER, copy]
+    assert REPEAT_MARK not in running.api.texts()[0]
+    assert "is done" in running.api.texts()[1]

@@ -9,7 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from onechat.agent.v1 import event_pb2
 from onechat_runtime.tokens import CALLERS, ensure_tokens, read_token
+from onechat_telegram.domain.proposals import YES
 from onechat_telegram.domain.wording import REPEAT_MARK
 
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
@@ -22,6 +24,8 @@ MESSAGE_PLACES = (
     *("taking", "taken", "sending", "sent", "recorded"),
 )
 ALBUM_PLACES = ("polled", "kept", "joined", "stored", "handing_over", "handed_over")
+OUT_PLACES = ("taking", "taken", "sending", "sent", "recorded")
+PRESS_PLACES = ("kept", "pressed", "taken", "sending", "sent")  # the others are a message's
 COMMAND_PLACES = ("polled", "kept", "command_run", "settling", "sending", "sent", "recorded")
 LONG = "\n\n".join(letter * 4000 for letter in "xyz")
 
@@ -126,6 +130,37 @@ async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(s
         pass
 
     assert scene.agent.texts() == [*(f"{place.ljust(4096, '-')}its rest" for place in places), "the end"]
+
+
+async def test_a_kill_at_any_place_of_a_pictures_way_shows_it_once(scene: Scene) -> None:
+    scene.agent.images["0123456789abcdef.png"] = PNG
+    for place in OUT_PLACES:
+        shown = event_pb2.ShownImage(image="0123456789abcdef.png", caption=f"killed at {place}")
+        await scene.agent.tell(image=shown)
+        await scene.start(place).killed()
+    await scene.agent.reply("the end")
+
+    async with scene.settled(lambda: "the end" in scene.api.texts()):
+        pass
+
+    assert all("photo" in message for message in scene.api.sent[:-1])
+    _assert_shown(scene.api.texts()[:-1], [f"killed at {place}" for place in OUT_PLACES])
+
+
+async def test_a_kill_at_any_place_of_a_presss_way_gives_one_answer_that_is_shown(scene: Scene) -> None:
+    for number, place in enumerate(PRESS_PLACES):
+        await scene.agent.propose(number + 1, f"killed at {place}")
+    async with scene.settled(lambda: len(scene.api.sent) == len(PRESS_PLACES)):
+        pass
+
+    for number, place in enumerate(PRESS_PLACES):
+        scene.api.callbacks.press(scene.api.sent[number]["message_id"], YES)
+        await scene.start(place).killed()
+    async with scene.settled(lambda: all(text.endswith("is done.") for text in scene.api.texts())):
+        pass
+
+    assert len(scene.agent.answers) == len(scene.api.sent) == len(PRESS_PLACES)
+    assert not any("reply_markup" in message for message in scene.api.sent)
 
 
 async def test_killed_three_times_after_the_hand_over_there_is_one_answer(scene: Scene) -> None:
