@@ -211,9 +211,9 @@ CANNOT_BE_ANSWERED: Any = [
     ("StopTurn", agent_service_pb2.StopTurnRequest(agent="Nobody"), "AGENT_UNKNOWN"),
     ("GetAgent", agent_service_pb2.GetAgentRequest(agent="Nobody"), "AGENT_UNKNOWN"),
     ("AnswerProposal", agent_service_pb2.AnswerProposalRequest(number=1), "PROPOSAL_UNKNOWN"),
-    ("CreateGroupAgent", agent_service_pb2.CreateGroupAgentRequest(), "NOT_SERVED_YET"),
-    ("JudgeAddressed", addressed_pb2.JudgeAddressedRequest(), "NOT_SERVED_YET"),
-    ("ResetAgentLog", kept_log_pb2.ResetAgentLogRequest(), "NOT_SERVED_YET"),
+    ("CreateGroupAgent", agent_service_pb2.CreateGroupAgentRequest(), "GROUP_INVALID"),
+    ("JudgeAddressed", addressed_pb2.JudgeAddressedRequest(), "AGENT_UNKNOWN"),
+    ("ResetAgentLog", kept_log_pb2.ResetAgentLogRequest(), "AGENT_UNKNOWN"),
     ("ListKeptLogs", kept_log_pb2.ListKeptLogsRequest(), "NOT_SERVED_YET"),
 ]
 

@@ -182,7 +182,8 @@ def remove_route(db: apsw.Connection, source: str) -> None:
 def all_routes(db: apsw.Connection) -> list[tuple[str, str, bool]]:
     """Every route, by source: (source, the agent's name, whether it is there)."""
     rows = db.execute(
-        "SELECT source, name, state <> 'removed' FROM routes JOIN agents USING (agent_id) ORDER BY source"
+        "SELECT routes.source, name, state <> 'removed' FROM routes JOIN agents USING (agent_id)"
+        " ORDER BY routes.source"
     )
     return [(row[0], row[1], bool(row[2])) for row in rows]
 
@@ -190,8 +191,8 @@ def all_routes(db: apsw.Connection) -> list[tuple[str, str, bool]]:
 def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, AgentId, str]]:
     """A page of routes by source: (source, agent's id, agent's name)."""
     rows = db.execute(
-        "SELECT source, agent_id, name FROM routes JOIN agents USING (agent_id)"
-        " WHERE source > ? ORDER BY source LIMIT ?",
+        "SELECT routes.source, agent_id, name FROM routes JOIN agents USING (agent_id)"
+        " WHERE routes.source > ? ORDER BY routes.source LIMIT ?",
         (after, limit),
     )
     return [(row[0], AgentId(row[1]), row[2]) for row in rows]
