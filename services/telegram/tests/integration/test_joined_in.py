@@ -166,7 +166,7 @@ async def test_a_part_that_comes_between_the_hand_over_and_a_kill_is_not_lost(be
 
 async def test_what_was_decided_to_belong_together_stays_so(running: Running, bench: Bench) -> None:
     """A try of which no answer came may have reached the agent; the next must hold the same."""
-    bench.agent.fail("Deliver", code=grpc.StatusCode.UNAVAILABLE)
+    bench.agent.fail("Deliver", code=grpc.StatusCode.ABORTED)
     video(running, 5, "a")
     await kept(running, 1)
     await a_second_passes(bench)
@@ -182,7 +182,7 @@ async def test_what_was_decided_to_belong_together_stays_so(running: Running, be
 
 
 async def test_the_parts_of_an_album_stay_until_the_whole_is_handed_over(bench: Bench) -> None:
-    bench.agent.fail("Deliver", code=grpc.StatusCode.UNAVAILABLE, times=2)
+    bench.agent.fail("Deliver", code=grpc.StatusCode.ABORTED, times=2)
     async with bench.running() as running:
         video(running, 5, "a")
         video(running, 6, "b")
