@@ -213,7 +213,7 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         while True:
             for event in [event for event in self.events if event.number > place]:
                 place = event.number
-                if request.audience not in {"*", event.audience or "user"}:
+                if request.audience != "*" and (request.audience or "user") != (event.audience or "user"):
                     continue
                 yield agent_service_pb2.SubscribeResponse(
                     stream=self.stream, number=self._number, event=event

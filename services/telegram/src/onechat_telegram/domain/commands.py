@@ -13,7 +13,6 @@ MENU: Final = (
     ("no", "refuse a proposal: /no and its number"),
     ("usage", "what the model calls have cost"),
     ("agents", "who is there, and what each does"),
-    ("whatsapp", "your WhatsApp: /whatsapp pair PHONE, status or unlink"),
     ("help", "all commands"),
 )
 
