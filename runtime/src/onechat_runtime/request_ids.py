@@ -36,24 +36,38 @@ def once(
     """
     if not request_id:
         return answer()
-    _check(request_id)
-    digest = hashlib.sha256(body).digest()
-    oldest = micros(now - KEPT)
-    known: list[Any] = db.execute(
-        "SELECT body_sha256, answer FROM request_ids WHERE request_id = ? AND time >= ?", (request_id, oldest)
-    ).fetchall()
-    if known:
-        first_digest: bytes = known[0][0]
-        first_answer: bytes = known[0][1]
-        if first_digest != digest:
-            raise KeyReused()
-        return first_answer
+    known = answered(db, request_id=request_id, body=body, now=now)
+    if known is not None:
+        return known
     given = answer()
-    _forget_some(db, oldest)
+    _forget_some(db, micros(now - KEPT))
+    digest = hashlib.sha256(body).digest()
     db.execute(
         "INSERT OR REPLACE INTO request_ids VALUES (?, ?, ?, ?)", (request_id, digest, given, micros(now))
     )
     return given
+
+
+def answered(db: apsw.Connection, *, request_id: str, body: bytes, now: datetime) -> bytes | None:
+    """What `once` gave when this `request_id` came first; None when it did not, and for "".
+
+    For a call that does something outside before its write, which a repeat must not do again. Raises what
+    `once` raises.
+    """
+    if not request_id:
+        return None
+    _check(request_id)
+    known: list[Any] = db.execute(
+        "SELECT body_sha256, answer FROM request_ids WHERE request_id = ? AND time >= ?",
+        (request_id, micros(now - KEPT)),
+    ).fetchall()
+    if not known:
+        return None
+    first_digest: bytes = known[0][0]
+    first_answer: bytes = known[0][1]
+    if first_digest != hashlib.sha256(body).digest():
+        raise KeyReused()
+    return first_answer
 
 
 class OnceHere:

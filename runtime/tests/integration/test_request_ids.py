@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 from onechat_runtime.errors import BadRequestId, KeyReused
-from onechat_runtime.request_ids import OnceHere, call_body, once
+from onechat_runtime.request_ids import OnceHere, answered, call_body, once
 
 
 @pytest.fixture
@@ -49,6 +49,24 @@ async def test_the_same_id_with_another_body_is_refused_and_does_nothing(pour, c
     with pytest.raises(KeyReused):
         await pour("id-1", b"black")
 
+    assert cups_poured() == 1
+
+
+async def test_a_repeat_is_known_before_anything_is_done(pour, store, clock, cups_poured):
+    """A call that does something outside first must not do that again."""
+
+    def known(request_id, body=b"green"):
+        return store.read(lambda db: answered(db, request_id=request_id, body=body, now=clock.now()))
+
+    first = await pour("id-1")
+
+    assert (known("id-1"), known("id-2"), known("")) == (first, None, None)
+    with pytest.raises(KeyReused):
+        known("id-1", b"black")
+    with pytest.raises(BadRequestId):
+        known("größer")
+    clock.advance(timedelta(days=90, seconds=1).total_seconds())
+    assert known("id-1", b"black") is None
     assert cups_poured() == 1
 
 
