@@ -4,7 +4,9 @@ What the owner sees of it goes through ports.Owner. A group that was left keeps 
 gets both back when it is admitted again.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 import apsw
 from onechat_runtime import logs
@@ -28,12 +30,20 @@ from onechat_telegram.groups.ports import Adapter, Agents, Owner
 log = logs.get("onechat_telegram.groups")
 
 
+Beside = Callable[[apsw.Connection, Group], None]
+"""Called in the transaction that keeps a change, with the group as it is then."""
+
+
 class GroupUnknown(Exception):
     """The bot is in no such group."""
 
 
 class SettingInvalid(Exception):
     """A setting that cannot be; the text says why."""
+
+
+def nothing(db: apsw.Connection, group: Group) -> None:
+    """Keeps nothing beside a change."""
 
 
 class Admission:
@@ -92,31 +102,30 @@ class Admission:
             return await self.admit(group.chat)
         return await self.remove(group.chat) if group.state is GroupState.ASKED else group
 
-    async def admit(self, chat: ChatId) -> Group:
+    async def admit(self, chat: ChatId, beside: Beside = nothing) -> Group:
         """Serve the group: it gets its agent, a new one if that is gone. Idempotent. Raises GroupUnknown."""
         group = self._present(chat)
         agent = await self._agents.create(group.source, group.title)
+        admitted = await self._change(
+            chat, lambda now: replace(_inside(now), state=GroupState.ADMITTED, agent=agent), beside
+        )
         log.info("group_admitted", group=group.source)
-        return await self._keep(group.chat, group.title, GroupState.ADMITTED, agent)
+        return admitted
 
-    async def set(self, chat: ChatId, settings: GroupSettings) -> Group:
+    async def set(self, chat: ChatId, settings: GroupSettings, beside: Beside = nothing) -> Group:
         """Set the group. Raises GroupUnknown, SettingInvalid."""
-        group = self._present(chat)
         if (wrong := fault(settings)) is not None:
             raise SettingInvalid(wrong)
-        changed = replace(group, settings=settings)
-        now = self._clock.now()
-        await self._store.write(lambda db: rows.save(db, changed, now))
-        return changed
+        return await self._change(chat, lambda now: replace(_inside(now), settings=settings), beside)
 
-    async def remove(self, chat: ChatId) -> Group:
+    async def remove(self, chat: ChatId, beside: Beside = nothing) -> Group:
         """Leave the group; its agent and log stay. Idempotent. Raises GroupUnknown for one never known."""
         group = self.group(chat)
         if group is None:
             raise GroupUnknown
         if group.state is not GroupState.LEFT:
             await self._adapter.leave(group.chat)
-        return await self._keep(group.chat, group.title, GroupState.LEFT)
+        return await self._change(chat, lambda now: replace(now, state=GroupState.LEFT), beside)
 
     async def removed(self, event: Removed) -> None:
         """Somebody has removed the bot."""
@@ -131,16 +140,31 @@ class Admission:
 
     def _present(self, chat: ChatId) -> Group:
         group = self.group(chat)
-        if group is None or group.state is GroupState.LEFT:
+        if group is None:
             raise GroupUnknown
-        return group
+        return _inside(group)
 
     async def _leave(self, key: MessageKey, chat: ChatId, title: str, line: str) -> None:
         await self._owner.tell(key_of_line(key), line)
         await self._adapter.leave(chat)
         await self._keep(chat, title, GroupState.LEFT)
 
-    async def _keep(self, chat: ChatId, title: str, state: GroupState, agent: AgentId | None = None) -> Group:
+    async def _change(self, chat: ChatId, change: Callable[[Group], Group], beside: Beside) -> Group:
+        """The group after `change`, made of how it is by then: others may have changed or moved it."""
+        now = self._clock.now()
+
+        def job(db: apsw.Connection) -> Group:
+            group = rows.group(db, rows.chat_now(db, chat))
+            if group is None:
+                raise GroupUnknown
+            changed = change(group)
+            _save(db, changed, now)
+            beside(db, changed)
+            return changed
+
+        return await self._store.write(job)
+
+    async def _keep(self, chat: ChatId, title: str, state: GroupState) -> Group:
         """The group in its new state, with what is known of it from before."""
         now, bot = self._clock.now(), self._adapter.bot
         new = Group(
@@ -148,20 +172,27 @@ class Admission:
             title=title,
             state=state,
             source=source_of(self._adapter.channel, chat),
-            agent=agent or AgentId(""),
+            agent=AgentId(""),
             settings=first_settings(bot),
         )
 
-        def save(db: apsw.Connection) -> Group:
+        def job(db: apsw.Connection) -> Group:
             before = rows.group(db, chat)
-            kept = (
-                new
-                if before is None
-                else replace(before, title=title, state=state, agent=agent or before.agent)
-            )
-            rows.save(db, kept, now)
-            if state is GroupState.LEFT and not kept.agent:
-                batch_rows.drop(db, chat)
+            kept = new if before is None else replace(before, title=title, state=state)
+            _save(db, kept, now)
             return kept
 
-        return await self._store.write(save)
+        return await self._store.write(job)
+
+
+def _inside(group: Group) -> Group:
+    """`group`, if the bot is in it. Raises GroupUnknown."""
+    if group.state is GroupState.LEFT:
+        raise GroupUnknown
+    return group
+
+
+def _save(db: apsw.Connection, group: Group, now: datetime) -> None:
+    rows.save(db, group, now)
+    if group.state is GroupState.LEFT and not group.agent:
+        batch_rows.drop(db, group.chat)
