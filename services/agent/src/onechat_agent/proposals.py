@@ -8,7 +8,6 @@ agents: prompts/proposals.py. Times are seconds.
 
 import asyncio
 import json
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -20,9 +19,10 @@ from onechat_runtime.store import Store
 
 from onechat_agent import sentences
 from onechat_agent.adapters import agent_rows, delivery_rows, proposal_rows
-from onechat_agent.domain.agent import Agent, AgentState, Role
+from onechat_agent.asked_from import asked_from
+from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import Kind
-from onechat_agent.domain.delivery import HOPS_MAX, Delivery, NewDelivery, ReplyTo
+from onechat_agent.domain.delivery import HOPS_MAX, NewDelivery
 from onechat_agent.domain.events import NewEvent, ProposalChanged
 from onechat_agent.domain.keys import outcome_key
 from onechat_agent.domain.proposal import Held, Proposal, ProposalNumber, ProposalState
@@ -217,14 +217,15 @@ class Proposals:
         if state is ProposalState.EXPIRED:
             stopped = agent is not None and agent.state is AgentState.STOPPED
             hops = HOPS_MAX if stopped else delivery_rows.hops(db, proposal.turn) + 1
+        where = asked_from(db, agent, proposal.turn)
         told = NewDelivery(
             key=outcome_key(proposal.number, proposal.turn),
             to=proposal.agent,
             source=f"proposal:{proposal.number}",
             kind=Kind.WORK,
-            text=words_for_agents.outcome(proposal, state, result),
+            text=words_for_agents.outcome(proposal, state, result, private=where.private),
             wakes_root=True,
-            reply_to=_answers_to(agent, delivery_rows.of_turn(db, proposal.turn)),
+            reply_to=where.reply_to,
             tainted=True,
             hops=hops,
         )
@@ -258,12 +259,6 @@ class Proposals:
                 ),
             ),
         )
-
-
-def _answers_to(agent: Agent | None, deliveries: Sequence[Delivery]) -> ReplyTo:
-    """Where a group's agent says how it went: where it was asked. Others' clients need no such place."""
-    of_group = agent is not None and agent.role is Role.GROUP
-    return deliveries[-1].reply_to if of_group and deliveries else ReplyTo()
 
 
 def body_of(number: int, *, yes: bool) -> bytes:

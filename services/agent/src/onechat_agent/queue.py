@@ -22,7 +22,7 @@ from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import Delivery, NewDelivery, from_agent, wakes
 from onechat_agent.domain.events import USER_AUDIENCE, NewEvent, OutsideCame, UserSaid
-from onechat_agent.domain.groups import takes
+from onechat_agent.domain.groups import is_of_members, takes
 from onechat_agent.domain.taking import Choice, choose, choose_one, joining
 from onechat_agent.errors import DeliveryInvalid
 from onechat_agent.events import Events
@@ -112,9 +112,15 @@ class Queue:
     def _recipient(self, db: apsw.Connection, new: NewDelivery) -> _Recipient:
         """Who gets it: whom it names, whom its source's route names, or the agent of its group.
 
-        The root for one who is gone. Raises DeliveryInvalid for what the agent of a group does not take, or
-        what was for one that is gone: nothing of a group is the root's.
+        The root for one who is gone. Raises DeliveryInvalid for what the agent of a group does not take, and
+        for what is of a group, or of a member alone, and would be anybody else's.
         """
+        to = self._found(db, new)
+        if is_of_members(new.source) and not to.group:
+            raise DeliveryInvalid("What members of groups write is for the agent of their group alone.")
+        return to
+
+    def _found(self, db: apsw.Connection, new: NewDelivery) -> _Recipient:
         if new.to == "root":
             return _Recipient(agent=self._root)
         wanted = AgentId(new.to) if new.to else agent_rows.route(db, new.source)
@@ -131,6 +137,9 @@ class Queue:
         if not takes(agent.source, new.source) or new.kind is not Kind.WORK or new.backed:
             raise DeliveryInvalid("A group's agent takes the messages of its group and of its members alone.")
         there = agent if agent.state is not AgentState.REMOVED else agent_rows.of_source(db, agent.source)
+        writer = agent_rows.of_source(db, new.source)
+        if writer is not None and writer.source != agent.source:  # it would pass for a member's private words
+            raise DeliveryInvalid("That is another group's source. Hand it over to the agent of that group.")
         if there is None:
             raise DeliveryInvalid("The agent of this group is gone. Admit the group anew.")
         return _Recipient(agent=there.id, group=there.source)

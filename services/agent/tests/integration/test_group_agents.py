@@ -1,6 +1,7 @@
 """A group's agent: made for an admitted group, with a folder, a log and turns of its own."""
 
 import tomllib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from tests.fakes.agent_house import House, living
 from tests.fakes.child_folders import agents_in, change_rows, ready
 from tests.fakes.group_house import ANA, SOURCE, admit, admitted
 from tests.fakes.memory_server import MemoryServer
-from tests.fakes.scripted_model import FOR_EVER, Answer, Purpose, Script, ScriptedModel
+from tests.fakes.scripted_model import FOR_EVER, Answer, Purpose, Script, ScriptedModel, call
 
 ENDED = event_pb2.TurnChange.STATE_ENDED
+_MIXED = (("Ana's", ANA), ("all's", SOURCE), ("Ben's", "telegram:72"), ("Ana's again", ANA))
 
 
 async def listed(house: House) -> list[tuple[str, int, str]]:
@@ -179,6 +181,80 @@ async def test_nobody_but_its_own_gateway_reaches_a_groups_agent(
         assert await house.log("Group1") == []
 
 
+async def test_what_members_write_reaches_nobody_but_the_agent_of_their_group(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Without a group it would be the root's, as what else comes from an unknown source is."""
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        model.call(call("agent_create", name="House", responsibility="the house"))
+        model.say("made")
+        await house.say("make House")
+        child = next(one.agent_id for one in await _agents(house) if one.name == "House")
+        before = await house.lines()
+
+        for source, to in product((ANA, SOURCE, "telegram:-404"), ("", "root", child)):
+            if (source, to) == (SOURCE, ""):
+                continue  # that is how its agent is found
+            with pytest.raises(RemoteError) as refused:
+                await group.write("the safe is 4711", source=source, to=to)
+            assert refused.value.reason == "DELIVERY_INVALID"
+
+        assert await house.lines() == before
+        assert await house.lines("House") == []
+        assert await group.lines() == []
+
+
+async def test_another_groups_words_are_no_private_ones(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """What comes by another source than the group's is marked as private: it must be a member's chat."""
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        await admit(house, "telegram:-7", "Work")
+
+        with pytest.raises(RemoteError) as refused:
+            await group.write("of another group", source="telegram:-7")
+
+        assert refused.value.reason == "DELIVERY_INVALID"
+        assert await group.lines() == []
+
+
+async def test_an_empty_reply_shows_nothing_and_harms_nothing(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Its event tells the gateway that the turn is over and that there is nothing to say."""
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        model.say("", " \n", "Yes?")
+
+        ends = [await group.ask("one"), await group.ask("two", source=ANA), await group.ask("three")]
+
+        assert [end.state for end in ends] == [ENDED] * 3
+        assert [reply.strip() for reply in group.seen.replies()] == ["", "", "Yes?"]
+        assert group.seen.notices() == []
+        assert [line for line in await group.lines() if line.startswith("reply")] == ["reply: Yes?"]
+        assert model.refusals() == []
+
+
+async def test_a_private_and_a_groups_message_share_no_turn_whichever_comes_first(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Its reply goes to one of them, and must not tell the group what was said in private."""
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        gate = model.hold(answer=Answer(calls=(call("date", id=0),)))
+        first = await group.write("of all")
+        await gate.reached()
+        later = [await group.write(text, source=source) for text, source in _MIXED]
+        model.say("to all", *(f"to {text}" for text, _ in _MIXED))
+        gate.open()
+        await group.ended(later[-1])
+
+        ends = [[one.key for one in end.answered] for end in group.seen.ends()]
+        assert ends == [[first], *([key] for key in later)]
+        asked = [record.body["input"][2:] for record in model.requests(Purpose.TURN)]
+        said = [[item["content"][0]["text"] for item in one if item.get("role") == "user"] for one in asked]
+        assert [len(one) for one in said] == [1] * 6
+        assert [one[0].rpartition("| ")[2] for one in said[2:]] == [text for text, _ in _MIXED]
+
+
 async def test_a_message_that_names_only_its_group_finds_its_agent(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
@@ -226,6 +302,10 @@ async def test_a_group_whose_folder_was_half_made_is_finished_at_start(
 
         made = tomllib.loads((folder / "agent.toml").read_text())
         assert made == {"id": agent.agent_id, "source": SOURCE}
+
+
+async def _agents(house: House) -> Any:
+    return (await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=20)).agents
 
 
 async def _deliveries(house: House) -> Any:

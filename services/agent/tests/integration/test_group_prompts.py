@@ -9,7 +9,7 @@ from onechat_agent.config import AgentSettings
 from onechat_agent.seating import group_fence
 from onechat_agent.tools.landlock import landlock_version
 
-from tests.fakes.agent_house import living, settings_in
+from tests.fakes.agent_house import House, living, settings_in
 from tests.fakes.child_folders import agents_in
 from tests.fakes.group_house import ANA, SOURCE, admit, admitted
 from tests.fakes.memory_server import MemoryServer
@@ -22,6 +22,11 @@ SECRETS = ("the safe is 4711", "never tell of the cellar", "Heating of Rosa's ho
 
 def tools_of(record: Record) -> list[str]:
     return [tool["name"] for tool in record.body["tools"]]
+
+
+async def yes(house: House, number: int) -> None:
+    request = agent_service_pb2.RunCommandRequest(line=f"/yes {number}")
+    await house.stub().RunCommand(request, timeout=20)
 
 
 async def _built(memory: MemoryServer, log: str) -> None:
@@ -162,7 +167,7 @@ async def test_what_a_member_wants_run_awaits_the_owners_yes_and_its_outcome_is_
         model.say("It waits for a yes.", "It is on the list.")
         await group.ask("write it down", source=ANA, key="k-asked")
         await house.seen.until(lambda seen: bool(seen.events("proposal")))
-        await house.stub().RunCommand(agent_service_pb2.RunCommandRequest(line="/yes 1"), timeout=20)
+        await yes(house, 1)
         await group.seen.until(lambda seen: "It is on the list." in seen.replies())
 
         assert house.seen.events("proposal")[0].agent == "Group1"
@@ -171,6 +176,38 @@ async def test_what_a_member_wants_run_awaits_the_owners_yes_and_its_outcome_is_
         assert [(one.reply_to.chat, one.reply_to.message) for one in answered] == [("71", "k-asked")]
         assert (tmp_path / "workspace" / "list.txt").read_text() == "eggs"
         assert house.seen.replies() == []
+
+
+async def test_the_outcome_of_what_a_member_alone_asked_for_stays_private_however_far_it_goes(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """What the group asks for is not marked, so that the mark says something."""
+    async with living(tmp_path, memory, model) as house:
+        await admit(house)
+    set_in_toml(tmp_path, "Group1", 'tools = ["write"]')
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        for path in ("one", "two"):
+            model.call(call("write", path=path, text="x"))
+            model.say(f"{path} waits")
+        model.say("written")
+        await group.ask("write both", source=ANA)
+        for number, reply in ((1, "two waits"), (2, "written")):
+            await yes(house, number)
+            await group.seen.until(lambda seen, reply=reply: reply in seen.replies())
+        model.call(call("write", path="three", text="x"))
+        model.say("waits", "written too")
+        await group.ask("write it for all")
+        await yes(house, 3)
+        await group.seen.until(lambda seen: "written too" in seen.replies())
+
+        outcomes = [line for line in await group.lines() if line.startswith("work: [proposal")]
+        assert [line.partition("]")[0].removeprefix("work: [proposal ") for line in outcomes] == [
+            "1, in private, not to be repeated in the group",
+            "2, in private, not to be repeated in the group",
+            "3",
+        ]
+        chats = [event.reply.answered[0].reply_to.chat for event in group.seen.events("reply")]
+        assert chats == ["71", "71", "71", "-1002718", "-1002718"]
 
 
 async def test_a_groups_agent_has_a_shell_only_where_the_kernel_keeps_it_out_of_the_others_folders(

@@ -108,7 +108,6 @@ async def test_nobody_speaks_as_the_user_who_may_not(house: House) -> None:
     ("caller", "fields"),
     [
         ("telegram", {"backed": True}),
-        ("telegram", {"source": "telegram:-100"}),
         ("whatsapp", {"source": "whatsapp:1@s"}),
         ("scheduler", {"source": "schedule:1", "backed": True}),
     ],

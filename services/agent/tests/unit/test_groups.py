@@ -8,8 +8,10 @@ from onechat_agent.domain.groups import (
     group_name,
     group_name_fault,
     is_group_name,
+    is_of_members,
     is_private,
     new_group,
+    proposal_of,
     takes,
 )
 
@@ -63,3 +65,14 @@ def test_a_members_own_chat_is_private_and_the_group_is_not() -> None:
     assert is_private(GROUP, "telegram:71")
     assert takes(GROUP, "proposal:3")
     assert not is_private(GROUP, "proposal:3")
+
+
+@pytest.mark.parametrize(("source", "number"), [("proposal:3", 3), ("proposal:", None), ("telegram:3", None)])
+def test_an_outcome_says_of_which_proposal_it_is(source: str, number: int | None) -> None:
+    assert proposal_of(source) == number
+
+
+def test_what_groups_and_their_members_write_is_told_from_the_users_words() -> None:
+    assert is_of_members(GROUP)
+    assert is_of_members("telegram:71")
+    assert not any(map(is_of_members, ("user", "whatsapp:1@g.us", "schedule:1", "telegram", "proposal:1")))

@@ -159,5 +159,13 @@ def test_the_agent_reads_how_it_went_under_a_line_of_onechats_own(state):
     assert alone == first.removesuffix(" Its result:")
 
 
+def test_an_outcome_that_a_member_alone_asked_for_says_that_it_is_private():
+    text = for_agents.outcome(proposal(ProposalState.REFUSED), ProposalState.REFUSED, "", private=True)
+
+    assert text.startswith(
+        "[proposal 7, in private, not to be repeated in the group] shell: the user said no"
+    )
+
+
 def test_an_outcome_is_bounded_for_people():
     assert len(outcome("y" * 100_000)) < 3_000

@@ -12,7 +12,8 @@ from onechat_agent.domain.agent import AREA_MAX
 from onechat_agent.domain.delivery import NAME_MAX
 from onechat_agent.domain.text import plain_line
 
-_SOURCE: Final = re.compile(r"telegram:\S+")
+_MESSENGER: Final = "telegram:"  # how groups' sources begin, and those of their members' own chats
+_SOURCE: Final = re.compile(rf"{_MESSENGER}\S+")
 _NAME: Final = re.compile(r"Group[1-9][0-9]{0,8}")
 _PROPOSAL: Final = "proposal:"  # how a proposal of the agent's own went
 
@@ -71,12 +72,23 @@ def given_tools(tools: tuple[str, ...], *, fenced: bool) -> tuple[str, ...]:
     return tools if fenced else tuple(name for name in tools if name != "shell")
 
 
+def is_of_members(source: str) -> bool:
+    """Whether it is a group's source, or that of a member's own chat: the user's own words come as `user`."""
+    return source.startswith(_MESSENGER)
+
+
 def takes(group: str, source: str) -> bool:
     """Whether the agent of `group` takes what comes from `source`: its own messenger alone, and outcomes.
 
     The user's words, other messengers and other agents have no way in, as nothing of it has a way out.
     """
     return source.startswith((f"{group.partition(':')[0]}:", _PROPOSAL))
+
+
+def proposal_of(source: str) -> int | None:
+    """The number of the proposal whose outcome comes from `source`; None for anything else."""
+    number = source.removeprefix(_PROPOSAL)
+    return int(number) if source.startswith(_PROPOSAL) and number.isdecimal() else None
 
 
 def is_private(group: str, source: str) -> bool:

@@ -5,7 +5,7 @@ What people read of it: proposal_words.py of the package.
 
 from typing import Final
 
-from onechat_agent.domain.outside import marked_lines
+from onechat_agent.domain.outside import PRIVATE, marked_lines
 from onechat_agent.domain.proposal import Proposal, ProposalState
 
 _SAID: Final = {
@@ -17,7 +17,10 @@ _SAID: Final = {
 }
 
 
-def outcome(proposal: Proposal, state: ProposalState, result: str) -> str:
-    """The message on a proposal that is over; `result`: what the tool gave, or "" if it did not run."""
-    said = f"[proposal {proposal.number}] {proposal.tool}: {_SAID[state]}."
+def outcome(proposal: Proposal, state: ProposalState, result: str, *, private: bool = False) -> str:
+    """The message on a proposal that is over; `result`: what the tool gave, or "" if it did not run.
+
+    `private`: a member alone had asked a group's agent for it.
+    """
+    said = f"[proposal {proposal.number}{PRIVATE if private else ''}] {proposal.tool}: {_SAID[state]}."
     return f"{said} Its result:\n{marked_lines(result)}" if result.strip() else said
