@@ -13,9 +13,9 @@ from onechat_runtime.errors import RemoteError, retriable
 
 from onechat_cli.chat.conversation import Agent as Chatting
 from onechat_cli.domain.happening import Event, Noticed, Opened, Place, Replied, TurnChanged, TurnState
+from onechat_cli.domain.pauses import Pauses
 from onechat_cli.domain.typed import Typed
 
-_AGAIN_S: Final = (0.3, 5.0)
 _LAST_WORD_S: Final = 2.0  # a turn is over: its reply or notice is on its way, or there is none
 
 
@@ -52,12 +52,11 @@ class Asking:
 
     async def answer(self) -> Answer:
         """Deliver the message, once, and wait for what answers it. RemoteError when it is refused."""
-        pause = _AGAIN_S[0]
+        pauses = Pauses()
         while True:
             with contextlib.suppress(_Lost):
                 return await self._listen()
-            await self._clock.sleep(pause)
-            pause = min(pause * 2, _AGAIN_S[1])
+            await self._clock.sleep(pauses.next_s())
 
     async def _listen(self) -> Answer:
         """Until the answer, or _Lost when the stream breaks."""
