@@ -1,4 +1,4 @@
-"""The contract onechat.telegram.v1: status now, groups when they are served."""
+"""The contract onechat.telegram.v1: the link's status, and who may call what. Groups: group_servicer.py."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -15,7 +15,8 @@ from onechat_runtime.tokens import current_caller
 
 from onechat_telegram.adapters import piece_store
 from onechat_telegram.domain.link import LinkState
-from onechat_telegram.errors import groups_not_served
+from onechat_telegram.group_servicer import GroupServicer
+from onechat_telegram.groups.wiring import GroupChats
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
 
@@ -27,18 +28,23 @@ ALLOW: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-class TelegramServicer(telegram_service_pb2_grpc.TelegramServiceServicer):
+class TelegramServicer(GroupServicer, telegram_service_pb2_grpc.TelegramServiceServicer):
     """Answers from what the rooms know."""
 
     def __init__(
-        self, store: Store, inbox: Outbox | None, link: Link, ownership: Ownership, clock: Clock
+        self,
+        store: Store,
+        inbox: Outbox | None,
+        link: Link,
+        ownership: Ownership,
+        clock: Clock,
+        groups: GroupChats | None = None,
     ) -> None:
-        """`inbox` is None without a bot."""
-        self._store = store
+        """`inbox` and `groups` are None without a bot."""
+        GroupServicer.__init__(self, store, groups.admission if groups else None, clock)
         self._inbox = inbox
         self._link = link
         self._ownership = ownership
-        self._clock = clock
 
     async def GetStatus(self, request: Any, context: Any) -> telegram_service_pb2.GetStatusResponse:
         since = self._clock.now() - _GIVEN_UP_SHOWN
@@ -58,18 +64,6 @@ class TelegramServicer(telegram_service_pb2_grpc.TelegramServiceServicer):
             stamp.FromDatetime(self._link.last_answer)
             response.last_answer_time.CopyFrom(stamp)
         return response
-
-    async def ListGroups(self, request: Any, context: Any) -> telegram_service_pb2.ListGroupsResponse:
-        raise groups_not_served()
-
-    async def AdmitGroup(self, request: Any, context: Any) -> telegram_service_pb2.AdmitGroupResponse:
-        raise groups_not_served()
-
-    async def SetGroup(self, request: Any, context: Any) -> telegram_service_pb2.SetGroupResponse:
-        raise groups_not_served()
-
-    async def RemoveGroup(self, request: Any, context: Any) -> telegram_service_pb2.RemoveGroupResponse:
-        raise groups_not_served()
 
 
 def served(servicer: TelegramServicer) -> Served:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
-from onechat_runtime.errors import RemoteError
 from onechat_telegram.domain.link import LinkState
 
 from tests.fakes.bot_api import OWNER
@@ -124,17 +123,6 @@ async def test_the_token_is_in_no_log_status_or_trace(
     everything = f"{caplog.text}{written.out}{written.err}{status}{running.board.troubles()}"
     assert bench.api.token.split(":")[1] not in everything
     assert "hello" not in everything
-
-
-@pytest.mark.parametrize("call", ["ListGroups", "AdmitGroup", "SetGroup", "RemoveGroup"])
-async def test_calls_on_groups_say_that_they_are_not_served_yet(running: Running, call: str) -> None:
-    stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel("operator"))
-    request = getattr(telegram_service_pb2, f"{call}Request")()
-
-    with pytest.raises(RemoteError) as refused:
-        await getattr(stub, call)(request, timeout=5)
-
-    assert refused.value.reason == "NOT_SERVED_YET"
 
 
 def test_without_a_token_the_service_is_idle_and_healthy(tmp_path: Path) -> None:
