@@ -1,56 +1,19 @@
-"""The door of a server: tokens, allow-lists, errors, limits, for each of the four kinds of rpc."""
-
-import asyncio
-import json
+"""The door of a server: tokens and allow-lists, and what every service serves beside its own."""
 
 import grpc
 import grpc.aio
 import pytest
-import structlog
 from google.protobuf.wrappers_pb2 import StringValue
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
-from onechat_runtime import logs
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.health import HealthBoard
 
-from tests.fakes.echo import CALLS, SECRET_TEXT, EchoServicer, EchoStub, all_of, echo_served
+from tests.fakes.echo import CALLS, EchoStub, all_of, echo_served
 from tests.fakes.loopback import serving
 
 KINDS = pytest.mark.parametrize("kind", list(CALLS))
-
-
-@pytest.fixture
-def servicer():
-    return EchoServicer()
-
-
-@pytest.fixture
-async def loopback(servicer):
-    async with serving(echo_served(servicer, allow=frozenset({"agent", "operator"}))) as opened:
-        yield opened
-
-
-@pytest.fixture
-def logged(capsys):
-    """The lines that were logged, as objects, once so many calls are among them.
-
-    A call's line is written when the call is over, which its caller may know before.
-    """
-    logs.configure("kitchen", "debug", json=True)
-    lines = []
-
-    async def until(calls):
-        async with asyncio.timeout(5):
-            while True:
-                lines.extend(json.loads(line) for line in capsys.readouterr().err.splitlines())
-                if len([line for line in lines if line["event"] == "rpc"]) >= calls:
-                    return lines
-                await asyncio.sleep(0.005)
-
-    yield until
-    structlog.reset_defaults()
 
 
 async def _refused(call):
@@ -142,143 +105,6 @@ async def test_reflection_needs_a_token(loopback):
         "onechat.ops.v1.SnapshotService",
         "grpc.health.v1.Health",
     }
-
-
-@KINDS
-async def test_a_refusal_reaches_its_caller_with_all_it_says(loopback, kind):
-    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "refuse"))
-
-    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "CUP_EMPTY")
-    assert error.message == "The cup is empty. Fill it, then drink."
-    assert error.metadata == {"cup": "größer 😀"}
-    assert error.retry_after_s is None
-    assert error.outcome_known
-
-
-@KINDS
-async def test_what_may_work_later_says_when(loopback, kind):
-    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "busy"))
-
-    assert (error.code, error.retry_after_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 7.5)
-
-
-@KINDS
-async def test_a_bug_is_internal_without_its_text_and_its_stack_is_logged(loopback, kind, logged):
-    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "break"))
-
-    assert (error.code, error.reason) == (grpc.StatusCode.INTERNAL, "BUG")
-    assert SECRET_TEXT not in str(error)
-    assert not error.outcome_known
-    lines = await logged(1)
-    (failure,) = [line for line in lines if line["event"] == "rpc_failed"]
-    assert "ValueError" in failure["stack"]
-    assert "in _act" in failure["stack"] or "_act" in failure["stack"]
-    assert SECRET_TEXT not in json.dumps(lines, ensure_ascii=False)
-
-
-@KINDS
-async def test_another_service_that_is_away_is_no_bug_of_this_one(loopback, kind, logged):
-    """Its caller tries again, and nobody looks for a fault where there is none."""
-    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "away"))
-
-    assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "NEIGHBOUR_AWAY")
-    assert SECRET_TEXT not in error.message
-    assert "rpc_failed" not in [line["event"] for line in await logged(1)]
-
-
-@KINDS
-async def test_a_status_that_the_handler_set_itself_stays(loopback, kind):
-    error = await _refused(CALLS[kind](EchoStub(loopback.channel()), "abort"))
-
-    assert (error.code, error.message) == (grpc.StatusCode.OUT_OF_RANGE, "past the end")
-
-
-@KINDS
-async def test_every_call_is_logged_once_without_what_was_said(loopback, kind, logged):
-    await CALLS[kind](EchoStub(loopback.channel("agent")), SECRET_TEXT)
-    await _refused(CALLS[kind](EchoStub(loopback.channel("agent")), "refuse"))
-
-    lines = await logged(2)
-    calls = [line for line in lines if line["event"] == "rpc"]
-    assert [(one["rpc"], one["caller"], one["code"], one.get("reason")) for one in calls] == [
-        (f"EchoService/{kind}", "agent", "OK", None),
-        (f"EchoService/{kind}", "agent", "FAILED_PRECONDITION", "CUP_EMPTY"),
-    ]
-    assert SECRET_TEXT not in json.dumps(lines, ensure_ascii=False)
-    assert "token-of" not in json.dumps(lines)
-
-
-async def test_a_call_without_a_deadline_is_capped(servicer):
-    metadata = (("authorization", "Bearer token-of-agent"),)
-    async with (
-        serving(echo_served(servicer, caps={"Echo": 0.05})) as loopback,
-        grpc.aio.insecure_channel(loopback.address) as channel,
-    ):
-        with pytest.raises(grpc.aio.AioRpcError) as raised:
-            await EchoStub(channel).Echo(StringValue(value="wait"), metadata=metadata)
-
-    error = RemoteError.of(raised.value)
-    assert (error.code, error.reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "CALL_TOO_LONG")
-    assert "no deadline" in error.message
-    assert servicer.finished == 1
-
-
-async def test_a_call_with_a_deadline_is_not_capped(servicer):
-    async with serving(echo_served(servicer, caps={"Echo": 0.01})) as loopback:
-        call = EchoStub(loopback.channel()).Echo(StringValue(value="wait"), timeout=10)
-        await servicer.arrived.wait()
-        asyncio.get_running_loop().call_later(0.05, servicer.release.set)
-
-        assert (await call).value == "wait"
-
-
-async def test_a_stream_that_its_caller_leaves_ends_at_the_server(loopback, servicer, until):
-    """A subscription that nobody reads must not stay for ever."""
-    call = EchoStub(loopback.channel()).Repeat(StringValue(value="wait"), timeout=60)
-    async for _ in call:
-        break
-
-    call.cancel()
-
-    await until(lambda: servicer.finished == 1)
-
-
-async def test_a_drain_ends_endless_streams_and_lets_calls_finish(servicer):
-    async with serving(echo_served(servicer)) as loopback:
-        stub = EchoStub(loopback.channel())
-        stream = asyncio.create_task(all_of(stub.Repeat(StringValue(value="wait"), timeout=60)))
-        await servicer.arrived.wait()
-        servicer.arrived.clear()
-        call = asyncio.ensure_future(_value(stub.Echo(StringValue(value="wait"), timeout=60)))
-        await servicer.arrived.wait()
-
-        draining = asyncio.create_task(loopback.listening.drain())
-        error = await _refused(stream)
-        assert not call.done()
-        servicer.release.set()
-
-        assert await call == "wait"
-        await draining
-    assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "SERVICE_ENDING")
-    assert error.retry_after_s is not None
-    assert "ending" in error.message
-
-
-async def _value(call):
-    return (await call).value
-
-
-async def test_a_drain_ends_the_long_waits_that_are_named(servicer):
-    served = echo_served(servicer, ends_at_drain=frozenset({"Echo"}))
-    async with serving(served) as loopback, asyncio.timeout(5):
-        stub = EchoStub(loopback.channel())
-        call = asyncio.ensure_future(_value(stub.Echo(StringValue(value="wait"), timeout=60)))
-        await servicer.arrived.wait()
-
-        await loopback.listening.drain()
-        error = await _refused(call)
-
-    assert error.code is grpc.StatusCode.UNAVAILABLE
 
 
 async def test_every_service_says_what_it_is(clock, servicer):
