@@ -1,9 +1,9 @@
 """Escapes what telegramify-markdown would drop or change, so that it is shown as it was written.
 
-These are: HTML, formulas between dollar signs, links and pictures that Telegram can't make a link of, `||`
-that hides nothing, definitions of link references, cells that a table has no column for, and numbers of a
-list that don't follow one another. The parser is
-pyromark, which that library uses too; its places are UTF-8 bytes.
+These are: HTML, formulas between dollar signs, links and pictures that Telegram can't make a link of, signs
+of formatting in an address, `||` that hides nothing, definitions of link references, cells that a table has
+no column for, and numbers of a list that don't follow one another. The parser is pyromark, which that library
+uses too; its places are UTF-8 bytes.
 """
 
 import re
@@ -25,6 +25,9 @@ _ROUNDS_MAX = 50  # an escape may uncover a few things; each round does all that
 _SPOILER = re.compile(rb"(?<![|\\])\|\|(?![\s|])[^|\n]*[^\s|]\|\|(?!\|)|(?<![|\\])\|\|[^\s|]\|\|(?!\|)")
 _PIPES = re.compile(rb"\|{2,}")
 _DEFINITION = re.compile(rb"^[ \t>]*(\[)[^\]\n]{1,200}\]:", re.MULTILINE)
+# One that stands for itself, without the signs after it, which may end a formatting that began before it.
+_ADDRESS = re.compile(rb"(?<!\]\()https?://[^\s<>\"`]*[^\s<>\"`*_~.,:;!?()\[\]|\\]")
+_STYLING = re.compile(rb"(?<!\\)[_*~]")
 _ITEM = re.compile(rb"[ \t>]*(\d{1,9})([.)])")
 
 Event = tuple[Any, Mapping[str, int]]  # what pyromark gives: untyped, read in this file alone
@@ -54,6 +57,7 @@ def _lost(data: bytes, events: Sequence[Event]) -> Iterator[int]:
     """The places before which a backslash keeps what would be lost."""
     yield from _html_and_formulas(data, events)
     yield from _links(data, events)
+    yield from _addresses(data, events)
     yield from _numbers(data, events)
     yield from _cells_too_many(data, events)
     code = _ranges(events, "CodeBlock", "Code")
@@ -83,6 +87,17 @@ def _links(data: bytes, events: Sequence[Event]) -> Iterator[int]:
         shown = link_shown(tag[kind]["dest_url"]) and not _within(place["start"], tables)
         if not (shown and _has_text(events, index, kind)):
             yield place["start"] + (1 if kind == "Image" else 0)
+
+
+def _addresses(data: bytes, events: Sequence[Event]) -> Iterator[int]:
+    """The signs of formatting in addresses that are shown: without them they would be other addresses."""
+    links = _ranges(events, "Link", "Image")
+    apart = _ranges(events, "CodeBlock", "Code") + [
+        span for span in links if data[span[0] : span[0] + 1] == b"<"
+    ]
+    for address in _ADDRESS.finditer(data):
+        if not _within(address.start(), apart):
+            yield from (sign.start() for sign in _STYLING.finditer(data, *address.span()))
 
 
 def _has_text(events: Sequence[Event], index: int, kind: str) -> bool:

@@ -2,22 +2,22 @@
 
 A picture is a piece too, with a text of at most 1,024 units as its caption.
 
-A piece is a part of the Markdown source and what it looks like; the source itself is what is sent where
-Telegram refuses the formatting. How a part is rendered is given from outside (adapters/markdown.py).
+A reply is rendered whole, and what came out is cut (splitting.py). Where Telegram refuses the formatting, a
+reply of one piece goes as its Markdown source; one of several goes piece by piece without it, the addresses
+of links after their words. How Markdown is rendered is given from outside (adapters/markdown.py).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered
+from onechat_telegram.domain.entities import Entity, Rendered
 from onechat_telegram.domain.splitting import split
 from onechat_telegram.domain.utf16 import between_letters, blank, fitting, units
 
 TEXT_MAX = 4096  # units after entity parsing; Bot API, sendMessage
 CAPTION_MAX = 1024  # units after entity parsing; Bot API, sendPhoto
 _FILES = (".gif",)  # a photo of one would stand still
-_PART_MIN = 64  # units; a part this small that still does not fit goes as it was written
 
 Render = Callable[[str], Rendered | None]  #: Markdown in, its looks out; None where it can't be rendered
 
@@ -38,7 +38,7 @@ class Piece:
 
     text: str  #: what is shown, at most 4,096 units; of a picture at most 1,024, perhaps none
     entities: tuple[Entity, ...]  #: its formatting, at most 100
-    plain: str  #: the Markdown it came from, at most 4,096 units; sent where the formatting is refused
+    plain: str  #: without formatting, at most 4,096 units; sent where the formatting is refused
     kind: PieceKind = PieceKind.TEXT
     image: str = ""  #: a picture's stored name
     stream: str = ""  #: of a question and an outcome: the agent's, which `proposal` is a number of
@@ -50,7 +50,17 @@ def pieces_of(source: str, render: Render, room: int = TEXT_MAX) -> tuple[Piece,
 
     `room` is what a piece may hold, less than 4,096 where something will be added to it.
     """
-    return tuple(_fitting(source, render, room, room))
+    if blank(source):
+        return ()
+    shown = render(source)
+    if shown is None or blank(shown.text):
+        return plain_pieces_of(source, room)
+    parts = list(split(shown, room))
+    if len(parts) == 1 and units(source) <= room:
+        return (Piece(text=parts[0].text, entities=parts[0].entities, plain=source),)
+    return tuple(
+        Piece(text=part.text, entities=part.entities, plain=_unformatted(part, room)) for part in parts
+    )
 
 
 def picture_pieces_of(image: str, caption: str, render: Render) -> tuple[Piece, ...]:
@@ -77,26 +87,11 @@ def plain_pieces_of(text: str, room: int = TEXT_MAX) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _fitting(source: str, render: Render, limit: int, room: int) -> Iterator[Piece]:
-    for part in split(source, limit):
-        if blank(part):
-            continue
-        shown = render(part)
-        smaller = _smaller(min(limit, units(part)), len(shown.entities) if shown else 0)
-        if shown is None or blank(shown.text):
-            yield Piece(text=part, entities=(), plain=part)
-        elif units(shown.text) <= room and len(shown.entities) <= ENTITIES_MAX:
-            yield Piece(text=shown.text, entities=shown.entities, plain=part)
-        elif smaller >= _PART_MIN:
-            yield from _fitting(part, render, smaller, room)
-        else:
-            yield Piece(text=part, entities=(), plain=part)
-
-
-def _smaller(size: int, entities: int) -> int:
-    """The next size to try for a part of `size` units that came out with too much, of at least an eighth.
-
-    It goes by how many entities too many there are: else a text of nothing but headings would be rendered ten
-    times over.
-    """
-    return min(size * 3 // 4, max(size // 8, size * ENTITIES_MAX // max(entities, 1)))
+def _unformatted(part: Rendered, room: int) -> str:
+    """The text of `part` with its links' addresses, as far as there is room for them."""
+    encoded = part.text.encode("utf-16-le")
+    for link in reversed(part.entities):
+        if link.type == "text_link" and link.url not in part.text:
+            encoded = encoded[: link.end * 2] + f" ({link.url})".encode("utf-16-le") + encoded[link.end * 2 :]
+    text = encoded.decode("utf-16-le")
+    return text if units(text) <= room else part.text

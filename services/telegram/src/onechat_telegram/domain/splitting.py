@@ -1,118 +1,126 @@
-"""Where a long Markdown text is cut into parts that Telegram takes. Pure.
+"""Where a long rendering is cut into parts that Telegram takes. Pure.
 
-Sizes are UTF-16 code units. A cut lies at a paragraph's end, else at a line's, else in a fence or table
-(which is opened again), else between words, else between letters. Parts lose nothing but blanks at a cut.
-What a part looks like when shown: pieces.py.
+Sizes and offsets are UTF-16 code units. A cut lies at a paragraph's end, else at a line's, both outside code
+where there is such a place, else at a line's in the code, else between words, else between letters.
+Formatting that a cut lies in goes on in the next part: a block of code is code of its language in each. What
+is cut is what was rendered whole, not its source, of which a part may mean something else: a list would count
+anew, a link's address be shown. Parts lose nothing but blanks at a cut. What a piece is: pieces.py.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from onechat_telegram.domain.fences import Block, block_after
-from onechat_telegram.domain.utf16 import between_letters, fitting, units
+from onechat_telegram.domain.entities import ENTITIES_MAX, Entity, Rendered, cleaned
+from onechat_telegram.domain.utf16 import between_letters, blank, unit_offsets, units
 
+_RAW_MAX: Final = 2 * ENTITIES_MAX  # looked at for one part: cleaning takes their square
+_LINE_END = re.compile(r"\n(?!\n)")
 _BLANK = re.compile(r"\s+")
-# A word that begins a line would be read as a heading, a list, a quote, a fence, a table, a rule.
-_BEGINS_A_BLOCK = re.compile(r"#{1,6}\s|[-+*]\s|>|\d{1,9}[.)]\s|`{3}|~{3}|\||[-=_*]{2,}\s|\[[^\]\n]*\]:")
+_BLANK_LINE: Final = "\n\n"
+
+
+def split(shown: Rendered, room: int) -> Iterator[Rendered]:
+    """The parts of `shown` in order, of at most `room` units and 100 entities each; `room` is at least 2.
+
+    A part in which nothing could be seen is left out.
+    """
+    whole = _Whole.of(shown)
+    start = 0
+    while start < len(whole.text):
+        end, part = whole.part_from(start, room)
+        if not blank(part.text):
+            yield part
+        start = whole.after_blanks(end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cut:
-    index: int  #: letters before it
-    block: Block | None  #: the block that it lies in
+class _Whole:
+    """The rendering with its places: an index counts letters, an offset units."""
+
+    text: str
+    offsets: Sequence[int]  #: the units before each index, and before the end
+    entities: Sequence[Entity]  #: by offset
+    code: Sequence[tuple[int, int]]  #: the index ranges of the blocks of code, in order
+
+    @classmethod
+    def of(cls, shown: Rendered) -> "_Whole":
+        offsets = unit_offsets(shown.text)
+        entities = sorted(shown.entities, key=lambda entity: entity.offset)
+        blocks = [entity for entity in entities if entity.type == "pre"]
+        return cls(
+            text=shown.text,
+            offsets=offsets,
+            entities=entities,
+            code=[(bisect_left(offsets, one.offset), bisect_left(offsets, one.end)) for one in blocks],
+        )
+
+    def part_from(self, start: int, room: int) -> tuple[int, Rendered]:
+        """The part that begins at index `start`, and the index where it was cut."""
+        most = bisect_right(self.offsets, self.offsets[start] + room) - 1
+        begun = bisect_left(self.entities, self.offsets[start], key=lambda entity: entity.offset)
+        if len(self.entities) > begun + _RAW_MAX:
+            most = min(most, self._index(self.entities[begun + _RAW_MAX].offset, start))
+        while True:
+            end = self._cut(start, most)
+            part = self._between(start, end)
+            if len(part.entities) <= ENTITIES_MAX:
+                return end, part
+            # Up to where the first one too many begins, there are no more than may be.
+            most = self._index(self.offsets[start] + part.entities[ENTITIES_MAX].offset, start)
+
+    def after_blanks(self, end: int) -> int:
+        """Where the part after a cut at `end` begins: past blank lines, and past an indent outside code."""
+        while end < len(self.text) and self.text[end].isspace():
+            if self.text[end] != "\n" and self._is_code(end):
+                break
+            end += 1
+        return end
+
+    def _index(self, offset: int, start: int) -> int:
+        """The index at `offset`, past `start` in any case."""
+        return max(bisect_left(self.offsets, offset), start + 1)
+
+    def _is_code(self, index: int) -> bool:
+        """Whether the letter at `index` lies in a block of code."""
+        place = bisect_right(self.code, (index, len(self.text))) - 1
+        return place >= 0 and index < self.code[place][1]
+
+    def _parts_code(self, index: int) -> bool:
+        """Whether a cut at `index` would part a block of code."""
+        return self._is_code(index - 1) and self._is_code(index)
+
+    def _cut(self, start: int, most: int) -> int:
+        """The best index to cut at, past `start` and not past `most`."""
+        if most >= len(self.text):
+            return len(self.text)
+        lines = [found.end() for found in _LINE_END.finditer(self.text, start + 1, most)]
+        outside = [place for place in lines if not self._parts_code(place)]
+        paragraphs = [place for place in outside if self.text.endswith(_BLANK_LINE, start, place)]
+        for places in (paragraphs, outside, lines):
+            if places and self.text[start : places[-1]].strip():
+                return places[-1]
+        spaces = [found.start() for found in _BLANK.finditer(self.text, start + 1, most + 1)]
+        if spaces and self.text[start : spaces[-1]].strip():
+            return spaces[-1]
+        between = between_letters(self.text, most)
+        return between if between > start else most
+
+    def _between(self, start: int, end: int) -> Rendered:
+        text = self.text[start:end].rstrip()
+        first = self.offsets[start]
+        return Rendered(
+            text=text, entities=cleaned(text, _clipped(self.entities, first, first + units(text)))
+        )
 
 
-def split(source: str, limit: int) -> Iterator[str]:
-    """Parts of `source`, in order, of at most `limit` units each; `limit` is at least 2.
-
-    A part may be blank. Fences and tables that a cut lies in are closed in the one part and opened again in
-    the next, unless that would take half of it.
-    """
-    rest, block = source, None
-    while True:
-        opening = _opening(block, limit)
-        if units(opening) + units(rest) <= limit:
-            yield opening + rest
+def _clipped(entities: Iterable[Entity], start: int, end: int) -> Iterator[Entity]:
+    """What lies of `entities` between two offsets, counted from the first of these."""
+    for entity in entities:
+        if entity.offset >= end:
             return
-        cut = _best_cut(rest, block if opening else None, limit - units(opening))
-        closing = cut.block.close if cut.block else ""
-        yield opening + rest[: cut.index].rstrip("\n") + closing
-        rest, block = _after_its_end(rest[cut.index :], cut.block)
-        if block is None:
-            rest = _without_indent(rest.lstrip("\n"))
-
-
-def _opening(block: Block | None, limit: int) -> str:
-    if block is None or units(block.reopen + block.close) > limit // 2:
-        return ""
-    return block.reopen
-
-
-def _after_its_end(rest: str, block: Block | None) -> tuple[str, Block | None]:
-    """`rest` and its block, past the line that only closes the fence which the cut has closed already."""
-    line = next(_lines(rest), "")
-    if block is not None and block.is_fence and block_after(block, line, "") is None:
-        return rest[len(line) :], None
-    return rest, block
-
-
-def _best_cut(rest: str, block: Block | None, room: int) -> _Cut:
-    """The best place to cut `rest`, which begins in `block`: at most `room` units with what closes it."""
-    paragraph = outside = outside_before = inside = None
-    index = used = 0
-    before = ""
-    for line in _lines(rest):
-        used += units(line)
-        if used > room:
-            break
-        index += len(line)
-        block_here, block = block, block_after(block, line, before)
-        before = line
-        if block is None:
-            outside_before, outside = outside, _Cut(index=index, block=None)
-            if not line.strip() or (block_here is not None and block_here.is_fence):
-                paragraph = outside
-        elif used + units(block.close) <= room and block_here == block:
-            inside = _Cut(index=index, block=block)
-        elif block_here is None and not block.is_fence:
-            outside = outside_before  # the line before was the table's header
-    return paragraph or outside or inside or _cut_in_line(rest, index, block, room)
-
-
-def _lines(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield text[start:end]
-        start = end
-
-
-def _cut_in_line(rest: str, start: int, block: Block | None, room: int) -> _Cut:
-    """A cut inside the line at `start`, which is longer than `room`: between words, else between letters."""
-    fence = block if block is not None and block.is_fence else None
-    most = fitting(rest, room - (units(fence.close) if fence else 0))
-    if most <= start > 0:
-        return _Cut(index=start, block=None)  # nothing of the line fits after what opened the block
-    for space in reversed(list(_BLANK.finditer(rest, start, most + 1))[-20:]):
-        follows = rest[space.end() : space.end() + 100]
-        safe = not follows.startswith(fence.mark[:3]) if fence else not _BEGINS_A_BLOCK.match(follows)
-        if space.end() <= most and safe and rest[start : space.start()].strip():
-            return _Cut(index=space.end(), block=fence)
-    index = between_letters(rest, most)
-    while fence and index > start + 1 and rest[index] == fence.mark[0]:
-        index -= 1  # what follows would close the fence
-    return _Cut(index=max(index, start + 1), block=fence)
-
-
-def _without_indent(rest: str) -> str:
-    """`rest` without its first line's indent, in the lines that share it: else it would be read as code."""
-    indent = len(rest) - len(rest.lstrip(" \t"))
-    if indent == 0:
-        return rest
-    lines = list(_lines(rest))
-    for place, line in enumerate(lines):
-        if line.strip() and line[:indent].strip():
-            break
-        lines[place] = line[indent:] if line.strip() else line
-    return "".join(lines)
+        if entity.end > start:
+            offset = max(entity.offset, start)
+            yield replace(entity, offset=offset - start, length=min(entity.end, end) - offset)
