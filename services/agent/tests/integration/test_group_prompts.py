@@ -13,11 +13,17 @@ from tests.fakes.agent_house import House, living, settings_in
 from tests.fakes.child_folders import agents_in
 from tests.fakes.group_house import ANA, SOURCE, admit, admitted
 from tests.fakes.memory_server import MemoryServer
-from tests.fakes.scripted_model import FOR_EVER, Answer, Purpose, Record, Script, ScriptedModel, call
+from tests.fakes.scripted_model import FOR_EVER, Answer, Gate, Purpose, Record, Script, ScriptedModel, call
 
 LINE = Script(answer=Answer(text="a line"), purpose=Purpose.COMPACTION, times=FOR_EVER)
 LONG = "x" * 2_000  # its line needs a model
-SECRETS = ("the safe is 4711", "never tell of the cellar", "Heating of Rosa's house", "aunt Rosa's diagnosis")
+SECRETS = (
+    "the safe is 4711",
+    "never tell of the cellar",
+    "Heating of Rosa's house",
+    "aunt Rosa's diagnosis",
+    "search the attic",
+)
 
 
 def tools_of(record: Record) -> list[str]:
@@ -44,21 +50,33 @@ def set_in_toml(folder: Path, name: str, lines: str) -> None:
 async def test_nothing_of_the_roots_memory_or_instructions_is_in_any_byte_that_a_group_agent_sends(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    """Turns, compactions and judgements; also when a member asks for it, through each of its tools."""
-    model.script(LINE)
+    """Turns, compactions and judgements; also when a member asks for it, through each of its tools.
+
+    The root has a memory with lines, instructions, a child, and a subagent that is at work meanwhile.
+    """
+    searching = Gate()
+    model.script(
+        LINE, Script(gate=searching, match=lambda body: body["instructions"].startswith("You are One-1"))
+    )
     async with living(tmp_path, memory, model) as house, admitted(house) as group:
         (agents_in(tmp_path) / "One" / "instructions.md").write_text(f"Remember: {SECRETS[1]}.")
-        model.call(call("agent_create", name="House", responsibility=SECRETS[2]))
+        model.call(
+            call("agent_create", name="House", responsibility=SECRETS[2]),
+            call("spawn", tasks=[SECRETS[4]], effort=None),
+        )
         model.say("made", "noted")
         await house.say(f"{SECRETS[0]}; make House")
         await house.say(f"{SECRETS[3]} {LONG}")
+        await searching.reached()
         await _built(memory, house.seat.id)
         root, before = house.seat.id, len(model.requests())
 
         model.call(
             call("zoom", id=0, n=1, name="One", page=None),
             call("zoom", id=0, n=1, name="House", page=None),
-            call("zoom", id=0, n=0, name="One", page=None),
+            call("zoom", id=None, n=None, name="One", page=None),
+            call("zoom", id=None, n=None, name="House", page=None),
+            call("zoom", id=None, n=None, name="One-1", page=None),
             call("zoom", id=0, n=1, name=None, page=None),
             call("date", id=1),
             call("read", path=str(agents_in(tmp_path) / "One" / "instructions.md")),
@@ -71,6 +89,7 @@ async def test_nothing_of_the_roots_memory_or_instructions_is_in_any_byte_that_a
         request = addressed_pb2.JudgeAddressedRequest(agent_id=group.agent.agent_id, text="and One?")
         await house.stub("telegram").JudgeAddressed(request, timeout=20)
         await _built(memory, group.agent.agent_id)
+        searching.open()
 
         sent = model.requests()[before:]
         heads = [record.body["instructions"][:14] for record in sent]
@@ -78,7 +97,14 @@ async def test_nothing_of_the_roots_memory_or_instructions_is_in_any_byte_that_a
         assert {record.purpose for record in sent} == {Purpose.TURN, Purpose.COMPACTION}
         everything = b"".join(record.raw for record in sent).decode()
         assert "I have nothing of that." in everything
-        for secret in (*SECRETS, root, "House:", "One/instructions.md holds"):
+        for secret in (
+            *SECRETS,
+            root,
+            "House:",
+            "children:",
+            "subagents at work",
+            "One/instructions.md holds",
+        ):
             assert secret not in everything
 
 
