@@ -1,6 +1,7 @@
 """The command line: every command with its flags and examples. What a command does: commands/.
 
-The parts of `onechat memory`: memory_arguments.py. Those of `onechat schedules`: schedule_arguments.py.
+The parts of `onechat memory`: memory_arguments.py; of `onechat schedules`: schedule_arguments.py; of
+`onechat telegram`: telegram_arguments.py.
 """
 
 import argparse
@@ -11,7 +12,8 @@ from typing import Final
 
 from onechat_cli.memory_arguments import add_memory
 from onechat_cli.schedule_arguments import add_schedules
-from onechat_cli.subcommands import Commands, add_command
+from onechat_cli.subcommands import Commands, add_command, add_json
+from onechat_cli.telegram_arguments import add_telegram
 
 _EXIT_CODES: Final = """exit codes:
   0  all is well
@@ -37,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     _usage(commands)
     add_memory(commands)
     add_schedules(commands)
+    add_telegram(commands)
     _tokens(commands)
     return top
 
@@ -80,7 +83,7 @@ def _send(commands: Commands) -> None:
         metavar="FILE",
         help="a picture to send with it (PNG, JPEG, WebP, GIF; up to 20 MB); may be given again",
     )
-    send.add_argument("--json", action="store_true", help="print reply, key, agent and turn as JSON")
+    add_json(send, "print reply, key, agent and turn as JSON")
     send.add_argument(
         "--timeout",
         type=_seconds,
@@ -117,7 +120,7 @@ def _status(commands: Commands) -> None:
         ),
         examples="  onechat status\n  onechat status --json | jq .wrong\n",
     )
-    status.add_argument("--json", action="store_true", help="print it as JSON")
+    add_json(status)
 
 
 def _usage(commands: Commands) -> None:
@@ -135,7 +138,7 @@ def _usage(commands: Commands) -> None:
         default=None,
         help="the first day, YYYY-MM-DD (default: 30 days ago)",
     )
-    usage.add_argument("--json", action="store_true", help="print it as JSON")
+    add_json(usage)
 
 
 def _tokens(commands: Commands) -> None:

@@ -5,12 +5,14 @@ What they do: commands/memory.py, commands/memory_search.py, commands/memory_exp
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from onechat_cli.subcommands import Commands, add_command
+from onechat_cli.subcommands import Commands, add_command, add_json, add_parts, whole_number
 
 if TYPE_CHECKING:
     from onechat_cli.domain.remembered import LineName
+
+_NUMBER: Final = whole_number(refused="no message's number")
 
 
 def add_memory(commands: Commands) -> None:
@@ -28,7 +30,7 @@ def add_memory(commands: Commands) -> None:
             "  onechat memory export chat.jsonl\n  onechat memory stats --all\n"
         ),
     )
-    parts = memory.add_subparsers(dest="part", metavar="PART", required=True)
+    parts = add_parts(memory, required=True)
     _view(parts)
     _zoom(parts)
     _search(parts)
@@ -40,7 +42,7 @@ def _which(part: argparse.ArgumentParser, *, json_is: str = "print it as JSON") 
     named = part.add_mutually_exclusive_group()
     named.add_argument("--log", metavar="ID", help="the log of this id; also a kept, staged or flat one")
     named.add_argument("--agent", metavar="NAME", help="the log of the agent called so")
-    part.add_argument("--json", action="store_true", help=json_is)
+    add_json(part, json_is)
 
 
 def _view(parts: Commands) -> None:
@@ -76,7 +78,7 @@ def _zoom(parts: Commands) -> None:
         metavar="LINE",
         help="a line's name as the view shows it, such as 40+8; 40 is message 40",
     )
-    zoom.add_argument("--page", type=_number, metavar="ID", help="the page that begins at this message")
+    zoom.add_argument("--page", type=_NUMBER, metavar="ID", help="the page that begins at this message")
     _which(zoom)
 
 
@@ -96,7 +98,11 @@ def _search(parts: Commands) -> None:
     )
     search.add_argument("words", nargs="+", metavar="WORD", help="what must occur")
     search.add_argument(
-        "--most", type=_count, default=20, metavar="N", help="how many messages at most (default: 20)"
+        "--most",
+        type=whole_number(1, 999_999),
+        default=20,
+        metavar="N",
+        help="how many messages at most (default: 20)",
     )
     _which(search)
 
@@ -119,10 +125,10 @@ def _export(parts: Commands) -> None:
         "file", nargs="?", type=Path, default=Path("-"), metavar="FILE", help="where to (default: stdout)"
     )
     export.add_argument(
-        "--from", dest="first", type=_number, default=0, metavar="ID", help="the first message (default: 0)"
+        "--from", dest="first", type=_NUMBER, default=0, metavar="ID", help="the first message (default: 0)"
     )
     export.add_argument(
-        "--to", dest="last", type=_number, metavar="ID", help="the last message (default: the newest)"
+        "--to", dest="last", type=_NUMBER, metavar="ID", help="the last message (default: the newest)"
     )
     export.add_argument("--force", action="store_true", help="replace FILE if it is there")
     _which(export, json_is="as it is anyway")
@@ -149,17 +155,3 @@ def _line(text: str) -> "LineName":
         raise argparse.ArgumentTypeError(
             f"{text!r} is no line; write 40+8 for a line, or 40 for a message"
         ) from None
-
-
-def _number(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no message's number")
-    return number
-
-
-def _count(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 999999")
-    return number

@@ -3,10 +3,9 @@
 What they do: commands/schedules.py.
 """
 
-import argparse
 from typing import Final
 
-from onechat_cli.subcommands import Commands, add_command
+from onechat_cli.subcommands import Commands, add_command, add_json, add_parts, whole_number
 
 _RUNS_MAX: Final = 100  # as many as the scheduler tells at once
 
@@ -26,8 +25,8 @@ def add_schedules(commands: Commands) -> None:
             "  onechat schedules preview '0 8 * * 1-5'\n  onechat schedules remove 3\n"
         ),
     )
-    schedules.add_argument("--json", action="store_true", help="print it as JSON")
-    parts = schedules.add_subparsers(dest="part", metavar="PART")
+    add_json(schedules)
+    parts = add_parts(schedules, required=False)
     _list(parts)
     _preview(parts)
     _remove(parts)
@@ -41,7 +40,7 @@ def _list(parts: Commands) -> None:
         description="All agents' schedules by their next time, in the time zone in which they were set.",
         examples="  onechat schedules list\n  onechat schedules list --json\n",
     )
-    _json(listed)
+    add_json(listed, before_too=True)
 
 
 def _preview(parts: Commands) -> None:
@@ -61,9 +60,13 @@ def _preview(parts: Commands) -> None:
     )
     preview.add_argument("when", nargs="+", metavar="WHEN", help="a local time or a cron expression")
     preview.add_argument(
-        "--runs", type=_runs, default=3, metavar="N", help=f"how many runs, up to {_RUNS_MAX} (default: 3)"
+        "--runs",
+        type=whole_number(1, _RUNS_MAX),
+        default=3,
+        metavar="N",
+        help=f"how many runs, up to {_RUNS_MAX} (default: 3)",
     )
-    _json(preview)
+    add_json(preview, before_too=True)
 
 
 def _remove(parts: Commands) -> None:
@@ -74,29 +77,10 @@ def _remove(parts: Commands) -> None:
         description="Remove a schedule, and what was due of it and has not been handed over.",
         examples="  onechat schedules remove 3\n",
     )
-    remove.add_argument("id", type=_id, metavar="ID", help="the schedule's number in the list")
-    _json(remove)
-
-
-def _json(part: argparse.ArgumentParser) -> None:
-    """`--json` after the part; SUPPRESS keeps one that stood before it."""
-    part.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print it as JSON")
-
-
-def _runs(text: str) -> int:
-    number = _whole(text)
-    if not 1 <= number <= _RUNS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_RUNS_MAX}")
-    return number
-
-
-def _id(text: str) -> int:
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no schedule's number")
-    return number
-
-
-def _whole(text: str) -> int:
-    """`text` as a number that a call can carry; 0 for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
+    remove.add_argument(
+        "id",
+        type=whole_number(1, refused="no schedule's number"),
+        metavar="ID",
+        help="the schedule's number in the list",
+    )
+    add_json(remove, before_too=True)

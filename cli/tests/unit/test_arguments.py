@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from onechat_cli.arguments import parser
 
-COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "schedules", "tokens")
+COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "schedules", "telegram", "tokens")
 PARTS = (
     *(("memory", part) for part in ("view", "zoom", "search", "export", "stats")),
     *(("schedules", part) for part in ("list", "preview", "remove")),
+    *(("telegram", part) for part in ("groups", "set", "admit", "remove")),
 )
 
 
@@ -60,6 +61,15 @@ def test_the_help_of_each_part_of_a_command_shows_examples(command, part, capsys
         ["schedules", "remove"],
         ["schedules", "remove", "0"],
         ["schedules", "remove", "9" * 19],
+        ["schedules", "remove", "9" * 5_000],
+        ["telegram"],
+        ["telegram", "groups", "Garden"],
+        ["telegram", "set"],
+        ["telegram", "set", "Garden", "--detector", "clever"],
+        ["telegram", "set", "Garden", "--learn", "perhaps"],
+        ["telegram", "set", "Garden", "--name", "x", "--no-names"],
+        ["telegram", "admit", " "],
+        ["telegram", "remove"],
     ],
 )
 def test_bad_usage_ends_with_2_and_nothing_on_stdout(line, capsys):
@@ -68,6 +78,29 @@ def test_bad_usage_ends_with_2_and_nothing_on_stdout(line, capsys):
 
     assert ended.value.code == 2
     assert capsys.readouterr().out == ""
+
+
+def test_json_counts_wherever_it_stands_among_the_parts_of_a_command():
+    for line in (["schedules", "--json"], ["schedules", "--json", "list"], ["schedules", "list", "--json"]):
+        assert parser().parse_args(line).json is True
+    for line in (
+        ["schedules"],
+        ["schedules", "list"],
+        ["memory", "view"],
+        ["telegram", "groups"],
+        ["status"],
+    ):
+        assert parser().parse_args(line).json is False
+
+
+def test_a_number_is_read_from_its_digits_alone(capsys):
+    """Whatever else Python takes for a number would be sent as one that nobody wrote."""
+    assert parser().parse_args(["memory", "search", "x", "--most", "007"]).most == 7
+
+    for text in ("1_0", "+1", "1.0", "١", " 1", "1e3", "0x1", "1000000"):
+        with pytest.raises(SystemExit):
+            parser().parse_args(["memory", "search", "x", "--most", text])
+        assert f"{text!r} is no number from 1 to 999999" in capsys.readouterr().err
 
 
 def test_help_loads_nothing_that_it_does_not_need():
@@ -102,5 +135,8 @@ def test_every_command_runs_with_what_it_must_have_alone():
         ["memory", "view"],
         ["schedules"],
         ["schedules", "preview", "0 8 * * *"],
+        ["telegram", "groups"],
+        ["telegram", "set", "Garden"],
+        ["telegram", "admit", "-1001234567890"],
     ):
         assert parser().parse_args(line).command == line[0]

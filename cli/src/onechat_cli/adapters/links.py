@@ -40,7 +40,7 @@ async def telegram_link(channel: grpc.aio.Channel) -> LinkReport:
         said.append(f"{status.outbox} on their way out")
     return LinkReport(
         name="telegram",
-        state=_named(telegram_service_pb2.LinkState, status.link),
+        state=state_name(telegram_service_pb2.LinkState, status.link),
         lost=status.link in _TELEGRAM_LOST,
         said=tuple(said),
         set_aside=status.set_aside,
@@ -61,13 +61,13 @@ async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
         said.append(f"{status.undecryptable} messages could not be decrypted")
     return LinkReport(
         name="whatsapp",
-        state=_named(whatsapp_service_pb2.LinkState, status.link),
+        state=state_name(whatsapp_service_pb2.LinkState, status.link),
         lost=status.link not in _WHATSAPP_WELL,
         said=tuple(said),
     )
 
 
-def _named(states: Any, value: int) -> str:
+def state_name(states: Any, value: int) -> str:
     """`value` as people say it; a newer version may have more states than are known here."""
     if value not in states.values():
         return f"state {value}"

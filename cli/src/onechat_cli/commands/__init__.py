@@ -56,5 +56,9 @@ def run(chosen: argparse.Namespace) -> int:
             from onechat_cli.commands.schedules import schedules
 
             return asyncio.run(schedules(settings, chosen))
+        case "telegram":
+            from onechat_cli.commands.telegram import telegram
+
+            return asyncio.run(telegram(settings, chosen))
         case unknown:
             raise AssertionError(f"no command {unknown}")

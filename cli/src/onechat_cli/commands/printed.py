@@ -4,6 +4,7 @@ On a terminal whatever the answer holds is harmless; elsewhere it is as it is, f
 """
 
 import json
+import shutil
 import sys
 from typing import Final
 
@@ -24,6 +25,11 @@ def print_lines_of(text: str) -> None:
     """Print a text whose line ends mean something: no other sign in it begins a line."""
     for line in text.split("\n"):
         print(harmless_line(line) if sys.stdout.isatty() else sendable(line))
+
+
+def columns() -> int | None:
+    """How many columns a table may take; None where the answer goes elsewhere than to a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_json(value: object) -> None:

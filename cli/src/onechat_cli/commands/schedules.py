@@ -2,23 +2,20 @@
 
 import argparse
 import asyncio
-import shutil
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.errors import RemoteError
 
-from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.adapters.scheduler import SchedulerClient
+from onechat_cli.commands.agent_names import NOT_SAID, names_of_agents
 from onechat_cli.commands.away import failure
-from onechat_cli.commands.printed import print_json, print_text, remark
+from onechat_cli.commands.printed import columns, print_json, print_text, remark
 from onechat_cli.commands.send import new_key
 from onechat_cli.config import CliSettings
 from onechat_cli.domain.remembered import iso_utc
 from onechat_cli.domain.schedules import (
-    Names,
     run_lines,
     schedule_lines,
     schedule_remarks,
@@ -45,19 +42,18 @@ async def schedules(settings: CliSettings, chosen: argparse.Namespace, clock: Cl
 
 async def show(client: SchedulerClient, settings: CliSettings, *, as_json: bool, clock: Clock) -> Exit:
     """Print every agent's schedules, by next time."""
-    found, names = await asyncio.gather(client.schedules(), _names(settings))
+    found, names = await asyncio.gather(client.schedules(), names_of_agents(settings))
     if as_json:
         print_json({"schedules": [schedule_row(one, names or {}) for one in found]})
         return Exit.OK
     if not found:
         remark("no agent has a schedule")
         return Exit.OK
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print_text("\n".join(schedule_lines(found, names or {}, width)))
+    print_text("\n".join(schedule_lines(found, names or {}, columns())))
     for sentence in schedule_remarks(found, clock.now()):
         remark(sentence)
     if names is None:
-        remark("The agent service does not say its agents' names: they stand here by their ids.")
+        remark(NOT_SAID)
     return Exit.OK
 
 
@@ -77,7 +73,7 @@ async def preview(client: SchedulerClient, when: str, *, runs: int, as_json: boo
 
 async def remove(client: SchedulerClient, settings: CliSettings, number: int, *, as_json: bool) -> Exit:
     """Remove the schedule of this id, whoever's it is, and print what it was."""
-    found, names = await asyncio.gather(client.schedules(), _names(settings))
+    found, names = await asyncio.gather(client.schedules(), names_of_agents(settings))
     unknown = CommandFailed(f"There is no schedule {number}: `onechat schedules` shows those that are there.")
     one = next((one for one in found if one.id == number), None)
     if one is None:
@@ -103,12 +99,3 @@ async def _scheduling(settings: CliSettings) -> AsyncIterator[SchedulerClient]:
             yield client
         except RemoteError as error:
             raise (failure(error, settings, "scheduler") or error) from None
-
-
-async def _names(settings: CliSettings) -> Names | None:
-    """The agents' names by their ids; None where the agent service does not say."""
-    async with AgentClient.connect(settings.agent_address, settings.operator_token()) as agent:
-        try:
-            return dict(await agent.ids())
-        except RemoteError:
-            return None

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from onechat_cli.domain.agent_names import Names, agent_name
 from onechat_cli.domain.remembered import iso_utc
 from onechat_cli.domain.safe_text import harmless_line, one_line
-from onechat_cli.domain.table import fitting, table
+from onechat_cli.domain.table import table_with_texts
 from onechat_cli.domain.zones import zone_of
 
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _CELL: Final = 40  # characters
-_TEXT_MIN: Final = 20  # columns
-_INDENT: Final = "    "  # of a text below the rest
 _IDS: Final = 10  # at most, in one sentence
 _TIME: Final = re.compile(r"\d{3,}-|[^:]*:", re.ASCII)  # cron has neither years nor colons
 
@@ -45,35 +44,19 @@ class Foreseen:
     zone: str  #: IANA; that in which it was read
 
 
-Names = Mapping[str, str]
-"""The agents' names by their ids."""
-
-
 def is_time(text: str) -> bool:
     """Whether `text` is meant as a local time, and not as a cron expression."""
     return _TIME.match(text.strip()) is not None
 
 
 def schedule_lines(found: Sequence[Scheduled], names: Names, width: int | None) -> list[str]:
-    """A table of schedules in lines of `width` columns; with None each text stands whole, on one line.
-
-    Where there is little room beside the rest, each text has a line of its own.
-    """
+    """A table of schedules in lines of `width` columns; with None each text stands whole, on one line."""
     zones = {zone_of(one.zone).key for one in found}
     one_zone = zones.pop() if len(zones) == 1 else None
     head = ("ID", f"NEXT ({one_zone})" if one_zone else "NEXT", "WHEN", "AGENT")
-    rows = [head, *((str(one.id), _next(one, one_zone), _when(one), _owner(one, names)) for one in found)]
-    begins = table(rows, right=frozenset({0}))
-    taken = max(map(len, begins))
+    rows = [(str(one.id), _next(one, one_zone), _when(one), agent_name(one.owner, names)) for one in found]
     texts = [harmless_line(one.text) for one in found]
-    if width is not None:
-        texts = [" ".join(text.split()) for text in texts]
-    if width is None or width - taken - 2 >= _TEXT_MIN:
-        lines = [f"{begin:<{taken}}  {text}" for begin, text in zip(begins, ["TEXT", *texts], strict=True)]
-    else:
-        under = zip(begins[1:], texts, strict=True)
-        lines = [begins[0], *(line for begin, text in under for line in (begin, _INDENT + text))]
-    return lines if width is None else [fitting(line, max(width, len(_INDENT) + _TEXT_MIN)) for line in lines]
+    return table_with_texts([head, *rows], ["TEXT", *texts], width, right=frozenset({0}))
 
 
 def schedule_remarks(found: Sequence[Scheduled], now: datetime) -> list[str]:
@@ -93,7 +76,7 @@ def schedule_remarks(found: Sequence[Scheduled], now: datetime) -> list[str]:
 def told(one: Scheduled, names: Names) -> str:
     """A schedule in one line, cut to 400 characters."""
     return one_line(
-        f"{one.id}, {_when(one)}, next {_next(one, None)}, of {_owner(one, names)}: {one.text}", 400
+        f"{one.id}, {_when(one)}, next {_next(one, None)}, of {agent_name(one.owner, names)}: {one.text}", 400
     )
 
 
@@ -125,10 +108,6 @@ def schedule_row(one: Scheduled, names: Names) -> Mapping[str, object]:
 
 def _when(one: Scheduled) -> str:
     return "once" if one.cron is None else one_line(one.cron, _CELL)
-
-
-def _owner(one: Scheduled, names: Names) -> str:
-    return one_line(names.get(one.owner) or one.owner, _CELL)
 
 
 def _next(one: Scheduled, in_head: str | None) -> str:
