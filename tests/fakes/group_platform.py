@@ -197,6 +197,10 @@ class PlatformAdapter:
             self._platform.refused.append(heard)
         self._platform.not_taken.pop(0)
 
+    async def fetched(self, message: Message) -> Message:
+        self._step()
+        return message
+
     async def reply(self, key: MessageKey, place: Place, text: str) -> None:
         self._step()
         if key not in self._platform.said_keys:

@@ -49,7 +49,17 @@ def nothing(db: apsw.Connection, group: Group) -> None:
 class Admission:
     """Which groups there are, and how each is set."""
 
-    def __init__(self, adapter: Adapter, agents: Agents, owner: Owner, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        adapter: Adapter,
+        agents: Agents,
+        owner: Owner,
+        store: Store,
+        clock: Clock,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`changed` is called when a group is on disk otherwise than before."""
+        self._changed = changed
         self._adapter = adapter
         self._agents = agents
         self._owner = owner
@@ -160,6 +170,7 @@ class Admission:
             changed = change(group)
             _save(db, changed, now)
             beside(db, changed)
+            self._store.when_committed(self._changed)
             return changed
 
         return await self._store.write(job)
@@ -180,6 +191,7 @@ class Admission:
             before = rows.group(db, chat)
             kept = new if before is None else replace(before, title=title, state=state)
             _save(db, kept, now)
+            self._store.when_committed(self._changed)
             return kept
 
         return await self._store.write(job)

@@ -94,8 +94,11 @@ class Groups:
         command = admin_command(message.command)
         if judgement.command and command is not None:
             await self._admin.run(command, message, group)
-        else:
-            await self._store.write(lambda db: self._record(db, message, group, judgement.answered))
+            return
+        kept = message
+        if message.images and (judgement.answered or group.settings.learn):
+            kept = await self._adapter.fetched(message)
+        await self._store.write(lambda db: self._record(db, kept, group, judgement.answered))
 
     def _record(self, db: apsw.Connection, message: Message, group: Group, answered: bool) -> None:
         """Note the message and put it where it goes; of one that is neither answered nor learned no words."""

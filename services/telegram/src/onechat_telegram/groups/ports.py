@@ -11,7 +11,7 @@ from typing import Protocol
 
 from onechat_telegram.groups.domain.addressing import Judgement
 from onechat_telegram.groups.domain.ids import AgentId, ChatId, MemberId, MessageKey, Source
-from onechat_telegram.groups.domain.messages import Bot, Heard, Place
+from onechat_telegram.groups.domain.messages import Bot, Heard, Message, Place
 
 Take = Callable[[Heard], Awaitable[bool]]  # False: a private message of somebody who is in no group with us
 
@@ -37,6 +37,13 @@ class Adapter(Protocol):
         What is of one chat comes in order, one after the other. What was being taken when the process died,
         or made `take` raise, comes again with the same key. The bot's own messages don't come. That a group
         has moved comes before anything else of its new id, and not as an Added.
+        """
+
+    async def fetched(self, message: Message) -> Message:
+        """`message` with its images in the image store, under the names that it then has.
+
+        Asked of what is kept alone: nothing of anybody else is fetched. Of an image that cannot be had the
+        text says so. The same may be asked again.
         """
 
     async def reply(self, key: MessageKey, place: Place, text: str) -> None:

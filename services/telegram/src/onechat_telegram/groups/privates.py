@@ -57,7 +57,7 @@ class Privates:
             case Nobody():
                 return False
             case Unclear(groups=offered):
-                await self._ask(message, offered, command)
+                await self._ask(await self._fetched(message), offered, command)
             case Chosen(group=chosen):
                 await self._chosen(message, groups[chosen.chat])
             case Meant(group=one) if anew:
@@ -65,8 +65,12 @@ class Privates:
             case Meant(group=one) if command is not None:
                 await self._admin.run(command, message, groups[one.chat])
             case Meant(group=one):
-                await self._store.write(lambda db: self._deliver(db, message, groups[one.chat]))
+                kept = await self._fetched(message)
+                await self._store.write(lambda db: self._deliver(db, kept, groups[one.chat]))
         return True
+
+    async def _fetched(self, message: Message) -> Message:
+        return await self._adapter.fetched(message) if message.images else message
 
     async def _groups_of(self, member: MemberId, choice: Choice | None, *, anew: bool) -> dict[ChatId, Group]:
         """The served groups that `member` may mean; only the one that was chosen while that still holds."""

@@ -41,12 +41,16 @@ def opened_group_chats(
     *,
     clock: Clock,
     zone: tzinfo,
+    changed: Callable[[], None] = lambda: None,
 ) -> GroupChats:
-    """Group chats over `adapter`; `zone` is the user's, for the times that agents and people read."""
+    """Group chats over `adapter`; `zone` is the user's, for the times that agents and people read.
+
+    `changed` is called when a group was admitted, set, or left.
+    """
     lanes = Lanes(outbox, clock)
     batching = Batching(adapter, store, lanes, clock, zone)
     addressed = Addressed(adapter, batching, lanes, zone)
-    admission = Admission(adapter, agents, owner, store, clock)
+    admission = Admission(adapter, agents, owner, store, clock, changed)
     admin = Admin(adapter, agents, store, batching, lanes, clock, zone)
     privates = Privates(adapter, store, addressed, admin, clock)
     groups = Groups(adapter, agents, store, admission, batching, addressed, admin, privates, clock)

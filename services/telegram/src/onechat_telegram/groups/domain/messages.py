@@ -72,7 +72,9 @@ class Message:
     sender: Member
     time: datetime
     text: str  #: or an image's caption; may be empty beside images
-    images: tuple[str, ...] = ()  #: names in the image store
+    images: tuple[
+        str, ...
+    ] = ()  #: the adapter's own names, and once they are fetched those in the image store
     mentions: tuple[Mention, ...] = ()
     command: Command | None = None  #: never of a forwarded message
     answers: Quote | None = None
