@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import Clock
@@ -25,6 +26,8 @@ from tests.fakes.agent_servicer import AgentServicer
 from tests.fakes.bot_api import OWNER, BotApi
 from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import TOKENS, Loopback, serving
+
+ROME = ZoneInfo("Europe/Rome")
 
 
 @dataclass
@@ -112,10 +115,11 @@ class Bench:
                 board=board,
                 clock=clock,
                 reached=passed.append,
+                zone=ROME,
                 rng=rng,
                 show_drafts=show_drafts,
             )
-            servicer = TelegramServicer(store, gateway.outbox, link, ownership, clock)
+            servicer = TelegramServicer(store, gateway.outbox, link, ownership, clock, groups=gateway.groups)
             loopback = await stack.enter_async_context(
                 serving(served(servicer), name="telegram", board=board)
             )

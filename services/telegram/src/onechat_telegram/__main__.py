@@ -1,14 +1,17 @@
 """The telegram service: builds everything, serves, closes it in reverse order. Without a token it is idle."""
 
+import os
 import secrets
 import sys
 from contextlib import AsyncExitStack
+from zoneinfo import ZoneInfo
 
 from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import run_service, serve
 from onechat_runtime.store import Store, migrations_in
+from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import own_token
 
 from onechat_telegram.adapters.agent import Agent
@@ -64,9 +67,17 @@ async def run(settings: TelegramSettings, reached: Reached = on_we_go) -> None:
                 board=board,
                 clock=clock,
                 reached=reached,
+                zone=ZoneInfo(settings.zone or machine_zone(os.environ)),
                 show_drafts=settings.drafts,
             )
-        servicer = TelegramServicer(store, gateway.outbox if gateway else None, link, ownership, clock)
+        servicer = TelegramServicer(
+            store,
+            gateway.outbox if gateway else None,
+            link,
+            ownership,
+            clock,
+            groups=gateway.groups if gateway else None,
+        )
         await serve(
             name=NAME,
             settings=settings,

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from onechat_runtime.settings import Secret, ServiceSettings, address_of, one_of, secret, setting
+from onechat_runtime.time_zone import zone_name
 
 TELEGRAM: Final = "https://api.telegram.org"
 
@@ -42,5 +43,11 @@ class TelegramSettings(ServiceSettings):
         parse=lambda text: one_of("1", "0")(text) == "1",
         default=False,
         doc="1: a long answer is shown as it comes, in one message that changes",
+    )
+    zone: str | None = setting(
+        "ONECHAT_TIME_ZONE",
+        parse=zone_name,
+        default=None,
+        doc="the user's IANA time zone, such as Europe/Rome; unset: the machine's",
     )
     base_url: str = setting("TELEGRAM_BASE_URL", parse=_base_url, default=TELEGRAM, doc="the Bot API server")

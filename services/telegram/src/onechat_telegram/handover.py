@@ -29,7 +29,7 @@ from onechat_telegram.domain.updates import InGroup, PassedOver, Written, read_u
 from onechat_telegram.domain.utf16 import units
 from onechat_telegram.domain.wording import ALREADY_YOURS, WELCOME, for_agent, not_read
 from onechat_telegram.images import Images, NotAPicture
-from onechat_telegram.joining import Joining
+from onechat_telegram.joining import KIND, Joining
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
 from onechat_telegram.steps import Reached
@@ -42,10 +42,11 @@ log = logs.get("onechat_telegram.handover")
 class Groups(Protocol):
     """Whoever serves group chats and their members."""
 
-    async def take(self, update: Mapping[str, Any]) -> bool:
+    async def take(self, key: str, update: Mapping[str, Any]) -> bool:
         """Take an update of a group, or somebody's message in private; whether it was theirs.
 
-        The same may come again after a kill. What it raises is tried again as any hand-over is.
+        `key` is the inbox's. The same may come again after a kill. What it raises is tried again as any
+        hand-over is.
         """
 
 
@@ -97,17 +98,19 @@ class Handover:
                 return _NOTHING
             case InGroup():
                 if self._groups is not None:
-                    await self._groups.take(update)
+                    await self._groups.take(key, update)
                 return _NOTHING
             case Written() as written if written.chat != self._owner_chat:
-                return await self._somebody(written, update)
+                return await self._somebody(key, written, update)
             case Written() as written if written.is_command:
-                return await self._command(key, written)
+                return await self._command(key, written, update)
             case Written() as written:
-                return await self._message(key, written)
+                return await self._message(key, written, update)
 
     def settled(self, db: apsw.Connection, kind: str, key: str, answer: bytes) -> None:
         """In the transaction that forgets the update: what is said in answer, and who owns the bot now."""
+        if kind != KIND:
+            return
         self._joining.settled(db, key)
         if answer == _NOTHING:
             return
@@ -124,8 +127,8 @@ class Handover:
         owner = self._ownership.owner
         return None if owner is None else private_chat_of(owner)
 
-    async def _message(self, key: str, first: Written) -> bytes:
-        parts = await self._joining.whole(key, first)
+    async def _message(self, key: str, first: Written, update: Mapping[str, Any]) -> bytes:
+        parts = [part.written for part in await self._joining.whole(key, update)]
         self._reached("joined")
         names, faults = await self._stored(parts)
         if names or any(part.text for part in parts):
@@ -154,7 +157,7 @@ class Handover:
             self._reached("stored")
         return names, faults
 
-    async def _command(self, key: str, written: Written) -> bytes:
+    async def _command(self, key: str, written: Written, update: Mapping[str, Any]) -> bytes:
         command = command_of(written.text)
         if isinstance(command, Start):
             return _answer(written.chat, ALREADY_YOURS)
@@ -162,15 +165,17 @@ class Handover:
         given = given_at(written.edit_date or written.date, self._clock.now())
         answer = await self._agent.run_command(command, request, given)
         self._reached("command_run")
-        return await self._message(key, written) if answer is None else _answer(written.chat, answer)
+        if answer is None:
+            return await self._message(key, written, update)
+        return _answer(written.chat, answer)
 
-    async def _somebody(self, written: Written, update: Mapping[str, Any]) -> bytes:
+    async def _somebody(self, key: str, written: Written, update: Mapping[str, Any]) -> bytes:
         """Whoever is not the owner: who pairs becomes it, a member of a group is the groups', others wait."""
         if written.is_command:
             command = command_of(written.text)
             if isinstance(command, Start) and self._ownership.pairs(command.code):
                 return _answer(written.chat, WELCOME, pairs=True)
-        if self._groups is not None and await self._groups.take(update):
+        if self._groups is not None and await self._groups.take(key, update):
             return _NOTHING
         refusal = await self._ownership.refusal_for(written.user)
         if refusal:

@@ -23,6 +23,7 @@ from onechat_telegram.domain.bot_errors import BotApiError, NotReached, OtherPol
 from onechat_telegram.domain.commands import MENU
 from onechat_telegram.domain.ids import key_for_update
 from onechat_telegram.domain.updates import lane_of
+from onechat_telegram.identity import Identity
 from onechat_telegram.joining import KIND, lane_for
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
@@ -40,6 +41,7 @@ class Inbox:
     def __init__(
         self,
         api: BotApi,
+        identity: Identity,
         store: Store,
         outbox: Outbox,
         link: Link,
@@ -49,6 +51,7 @@ class Inbox:
         reached: Reached,
     ) -> None:
         self._api = api
+        self._identity = identity
         self._store = store
         self._outbox = outbox
         self._link = link
@@ -82,10 +85,10 @@ class Inbox:
                 failures, wait_s = 0, POLL_S
 
     async def _greet(self) -> None:
-        """Once: learn the bot's name, end what would refuse polls, set the menu."""
+        """Once: learn who the bot is, end what would refuse polls, set the menu."""
         if self._greeted:
             return
-        self._link.bot = await self._api.user_name()
+        self._link.bot = (await self._identity.learn()).user_name
         await self._api.forget_webhook()
         try:
             await self._api.show_menu(MENU)

@@ -6,10 +6,10 @@ comes later is a message of its own. The parts leave the inbox together, with th
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from onechat_runtime.clock import Clock
@@ -17,19 +17,23 @@ from onechat_runtime.outbox import Outbox
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import joined_store
-from onechat_telegram.domain.updates import Written, continues, read_update
+from onechat_telegram.domain.ids import ChatId, UserId
+from onechat_telegram.domain.updates import Written, continues, written_in
 
 KIND: Final = "update"  #: of the inbox's hand-overs
-LANE: Final = "message"  #: where what may be joined waits
+LANE: Final = "message"  #: where the owner's messages wait
 WAIT: Final = timedelta(seconds=1)  # after the last part
 PARTS_MAX: Final = 100  # of a text: far below the 2 MB that the agent takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class Part:
+    """An update that is a message, or a part of one."""
+
     key: str  #: the inbox's
+    update: Mapping[str, Any]
     written: Written
-    came: datetime
+    came: datetime  #: UTC; when it was kept
 
 
 class Joining:
@@ -39,20 +43,25 @@ class Joining:
         self._store = store
         self._clock = clock
 
-    async def whole(self, key: str, first: Written) -> tuple[Written, ...]:
-        """The message that begins with `first`, the update of the inbox's `key`: its parts in order.
+    async def whole(self, key: str, update: Mapping[str, Any], lane: str = LANE) -> tuple[Part, ...]:
+        """The message that begins with `update`, of the inbox's `key`, in `lane`: its parts in order.
 
-        Waits for more as long as there may be some. What belongs to it is on disk when this returns.
+        Waits for more as long as there may be some. What belongs to it is on disk when this returns. None for
+        an update that holds no message.
         """
-        if first.edit_date is not None or not (first.album or first.is_long):
+        written = written_in(update)
+        if written is None:
+            return ()
+        first = Part(key=key, update=update, written=written, came=self._clock.now())
+        if written.edit_date is not None or not (written.album or written.is_long):
             return (first,)
         keys = self._store.read(lambda db: joined_store.keys_of(db, key))
         if keys is None:
-            keys = tuple(part.key for part in await self._all_came(key)) or (key,)
+            keys = tuple(part.key for part in await self._all_came(key, lane)) or (key,)
             decided = keys
             await self._store.write(lambda db: joined_store.keep(db, key, decided))
-        parts = {part.written.message: part.written for part in self._waiting() if part.key in keys}
-        parts[first.message] = first
+        parts = {part.written.message: part for part in self._waiting(lane) if part.key in keys}
+        parts[written.message] = first
         return tuple(parts[message] for message in sorted(parts))
 
     def settled(self, db: apsw.Connection, key: str) -> None:
@@ -62,11 +71,11 @@ class Joining:
                 Outbox.withdraw(db, kind=KIND, key=part)
         joined_store.forget(db, key)
 
-    async def _all_came(self, key: str) -> Sequence[_Part]:
+    async def _all_came(self, key: str, lane: str) -> Sequence[Part]:
         """What belongs to the update of `key`, once nothing more of it has come for a second."""
         before = 0
         while True:
-            waiting = self._waiting()
+            waiting = self._waiting(lane)
             parts = _belonging(key, waiting)
             if not parts or len(parts) == before or _complete(parts, waiting):
                 return parts
@@ -77,8 +86,8 @@ class Joining:
             # No longer than the wait, wherever the wall clock has stepped.
             await self._clock.sleep(min(left, WAIT).total_seconds())
 
-    def _waiting(self) -> list[_Part]:
-        return self._store.read(lambda db: list(_written_in(db)))
+    def _waiting(self, lane: str) -> list[Part]:
+        return self._store.read(lambda db: list(_waiting_in(db, lane)))
 
 
 def lane_for(db: apsw.Connection, update: object, lane: str) -> str:
@@ -86,17 +95,17 @@ def lane_for(db: apsw.Connection, update: object, lane: str) -> str:
     after = _written(update) if lane == "command" else None
     if after is None:
         return lane
-    before = [part.written for part in _written_in(db) if part.written.chat == after.chat][-1:]
+    before = [part.written for part in _waiting_in(db, LANE) if part.written.chat == after.chat][-1:]
     return LANE if any(continues(one, after) for one in before) else lane
 
 
-def _belonging(key: str, waiting: Sequence[_Part]) -> list[_Part]:
+def _belonging(key: str, waiting: Sequence[Part]) -> list[Part]:
     """The parts of the message that begins with the update of `key`; none where that does not wait here."""
     place = next((place for place, part in enumerate(waiting) if part.key == key), None)
     if place is None:
         return []
     first = waiting[place]
-    mine = [part for part in waiting[place:] if part.written.chat == first.written.chat]
+    mine = [part for part in waiting[place:] if _writer(part) == _writer(first)]
     if first.written.album:
         return [part for part in mine if _of_one_album(first.written, part.written)]
     parts = mine[:1]
@@ -111,27 +120,32 @@ def _of_one_album(one: Written, other: Written) -> bool:
     return (one.user, one.album, None) == (other.user, other.album, other.edit_date)
 
 
-def _complete(parts: Sequence[_Part], waiting: Sequence[_Part]) -> bool:
+def _complete(parts: Sequence[Part], waiting: Sequence[Part]) -> bool:
     """Whether nothing more can belong to a text: it has ended, or something else came after it."""
     first, last = parts[0], parts[-1]
     if first.written.album:
         return False
-    chat = [part for part in waiting if part.written.chat == last.written.chat]
-    return not last.written.is_long or len(parts) >= PARTS_MAX or chat[-1] is not last
+    theirs = [part for part in waiting if _writer(part) == _writer(last)]
+    return not last.written.is_long or len(parts) >= PARTS_MAX or theirs[-1] is not last
 
 
-def _written_in(db: apsw.Connection) -> Iterator[_Part]:
-    """The messages that wait in the lane, in order."""
-    for queued in Outbox.queued(db, kind=KIND, lane=LANE):
-        written = _written(json.loads(queued.body))
+def _writer(part: Part) -> tuple[ChatId, UserId]:
+    """Who wrote it, and where: in a group others write in between."""
+    return part.written.chat, part.written.user
+
+
+def _waiting_in(db: apsw.Connection, lane: str) -> Iterator[Part]:
+    """The messages that wait in `lane`, in order."""
+    for queued in Outbox.queued(db, kind=KIND, lane=lane):
+        update = json.loads(queued.body)
+        written = _written(update)
         if written is not None:
-            yield _Part(key=queued.key, written=written, came=queued.time)
+            yield Part(key=queued.key, update=update, written=written, came=queued.time)
 
 
 def _written(update: object) -> Written | None:
     """The message in `update`; None for anything else, and for what can't be read: that fails in its turn."""
     try:
-        incoming = read_update(update) if isinstance(update, dict) else None
+        return written_in(update) if isinstance(update, dict) else None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    return incoming if isinstance(incoming, Written) else None

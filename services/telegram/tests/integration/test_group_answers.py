@@ -9,7 +9,7 @@ from onechat.agent.v1.delivery_pb2 import ReplyTo
 from onechat_telegram.domain.outgoing import PieceState
 
 from tests.fakes.agent_servicer import AgentServicer
-from tests.fakes.bot_api import GENERAL, OWNER
+from tests.fakes.bot_api import GENERAL, OWNER, BotApi
 from tests.fakes.telegram_bench import Bench, Running
 
 BEN = 5550002
@@ -24,6 +24,13 @@ async def say(
     await agent.tell(reply=reply, agent_id="g1", agent="Home", audience=f"telegram:{chat}", turn="g")
 
 
+def home(api: BotApi, **how: Any) -> int:
+    """A group with the bot in it that the gateway was not told of: its admission is no matter here."""
+    chat = api.groups.found("Home", [BEN], **how)
+    api.updates.clear()
+    return chat
+
+
 def here(running: Running, chat: int) -> list[dict[str, Any]]:
     return [message for message in running.api.sent if message["chat"]["id"] == chat]
 
@@ -36,7 +43,7 @@ def states(running: Running) -> list[str]:
 
 
 async def test_an_answer_replies_to_its_message(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN])
+    chat = home(running.api)
     asked = running.api.say("@onechat_test_bot hello", user=BEN, chat=chat)
 
     await say(running.agent, chat, "**hello** Ben", message=asked)
@@ -48,7 +55,7 @@ async def test_an_answer_replies_to_its_message(running: Running) -> None:
 
 
 async def test_each_piece_of_a_long_answer_is_in_its_topic(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN], forum=True)
+    chat = home(running.api, forum=True)
     topic = running.api.groups.open_topic(chat, "Garden")
     asked = running.api.say("hello", user=BEN, chat=chat, thread=topic)
 
@@ -61,7 +68,7 @@ async def test_each_piece_of_a_long_answer_is_in_its_topic(running: Running) -> 
 @pytest.mark.parametrize("forum", [True, False])
 async def test_the_general_topic_is_never_named(running: Running, forum: bool) -> None:
     """Telegram knows no thread of that number, and takes none at all for it."""
-    chat = running.api.groups.found("Home", [BEN], forum=forum)
+    chat = home(running.api, forum=forum)
 
     await say(running.agent, chat, "hello", topic=GENERAL)
     await running.api.until(lambda: bool(here(running, chat)))
@@ -71,7 +78,7 @@ async def test_the_general_topic_is_never_named(running: Running, forum: bool) -
 
 
 async def test_an_answer_with_a_thread_that_is_no_topic_goes_without_it(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN])
+    chat = home(running.api)
     asked = running.api.say("hello", user=BEN, chat=chat)
 
     await say(running.agent, chat, "hello", message=asked, topic=asked)
@@ -81,7 +88,7 @@ async def test_an_answer_with_a_thread_that_is_no_topic_goes_without_it(running:
 
 
 async def test_an_answer_into_a_closed_topic_is_said_where_it_can_be(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN], forum=True)
+    chat = home(running.api, forum=True)
     topic = running.api.groups.open_topic(chat, "Garden")
     asked = running.api.say("hello", user=BEN, chat=chat, thread=topic)
     running.api.groups.close_topic(chat, topic)
@@ -93,7 +100,7 @@ async def test_an_answer_into_a_closed_topic_is_said_where_it_can_be(running: Ru
 
 
 async def test_an_answer_to_a_message_that_is_gone_is_said_all_the_same(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN])
+    chat = home(running.api)
 
     await say(running.agent, chat, "hello", message=4_444)
     await running.api.until(lambda: bool(here(running, chat)))
@@ -127,7 +134,7 @@ async def test_what_says_nowhere_where_it_belongs_is_shown_to_nobody(running: Ru
 
 
 async def test_a_send_without_an_answer_is_not_repeated_in_a_group(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN])
+    chat = home(running.api)
     running.api.fail("sendMessage", how="drop", chat=chat)
 
     await say(running.agent, chat, "lost")
@@ -139,7 +146,7 @@ async def test_a_send_without_an_answer_is_not_repeated_in_a_group(running: Runn
 
 
 async def test_a_piece_found_sending_at_the_start_is_not_repeated_in_a_group(bench: Bench) -> None:
-    chat = bench.api.groups.found("Home", [BEN])
+    chat = home(bench.api)
     sent = bench.api.fail("sendMessage", how="hang", chat=chat)
     async with bench.running():
         await bench.agent.until(lambda: bool(bench.agent.subscribed))
@@ -159,7 +166,7 @@ async def test_a_piece_found_sending_at_the_start_is_not_repeated_in_a_group(ben
 
 async def test_a_group_that_has_to_wait_does_not_hold_up_the_owners_chat(bench: Bench) -> None:
     bench.api.chats.add(OWNER)
-    chat = bench.api.groups.found("Home", [BEN])
+    chat = home(bench.api)
     bench.api.fail("sendMessage", code=429, retry_after=40, chat=chat)
 
     async with bench.running():
@@ -176,7 +183,7 @@ async def test_a_group_that_has_to_wait_does_not_hold_up_the_owners_chat(bench: 
 
 
 async def test_a_group_that_became_a_supergroup_gets_what_waited_in_order(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN], kind="group")
+    chat = home(running.api, kind="group")
     asked = running.api.say("hello", user=BEN, chat=chat)
     held = running.api.fail("sendMessage", how="hold", chat=chat)
     await say(running.agent, chat, "one", message=asked)
@@ -191,7 +198,7 @@ async def test_a_group_that_became_a_supergroup_gets_what_waited_in_order(runnin
 
 
 async def test_what_is_for_a_group_that_has_put_the_bot_out_is_set_aside(running: Running) -> None:
-    chat = running.api.groups.found("Home", [BEN])
+    chat = home(running.api)
     running.api.groups.remove_bot(chat)
 
     await say(running.agent, chat, "hello")

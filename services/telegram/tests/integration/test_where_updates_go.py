@@ -33,7 +33,7 @@ class Groups:
 
     taken: list[Mapping[str, Any]] = field(default_factory=list)
 
-    async def take(self, update: Mapping[str, Any]) -> bool:
+    async def take(self, key: str, update: Mapping[str, Any]) -> bool:
         whose = update.get("message", {}).get("from", {}).get("id")
         if whose == STRANGER:
             return False

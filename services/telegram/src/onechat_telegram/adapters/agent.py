@@ -1,6 +1,7 @@
 """The agent service, seen from the gateway: hand over, store and fetch pictures, run commands and answers.
 
-What it says: agent_events.py. Every call raises RemoteError. Deadlines are seconds.
+What it says: agent_events.py; the agents of groups: group_agents.py. Every call raises RemoteError.
+Deadlines are seconds.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from onechat.common.v1.chunk_pb2 import Chunk
 from onechat_runtime.errors import RemoteError
 
 from onechat_telegram.adapters.agent_events import AgentEvents, state_of
+from onechat_telegram.adapters.group_agents import GroupAgents
 from onechat_telegram.domain.ids import DeliveryKey
 from onechat_telegram.domain.updates import Written
 
@@ -30,6 +32,7 @@ class Agent:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = agent_service_pb2_grpc.AgentServiceStub(channel)
         self.events = AgentEvents(self._stub)
+        self.groups = GroupAgents(self._stub)
 
     async def deliver(
         self, key: DeliveryKey, written: Written, text: str, images: Sequence[str] = ()

@@ -34,7 +34,7 @@ from onechat_telegram.domain.bot_errors import (
     TokenRefused,
     TooManyCalls,
 )
-from onechat_telegram.domain.ids import BotId, ChatId, FileId, bot_of_token
+from onechat_telegram.domain.ids import BotId, BotProfile, ChatId, FileId, bot_of_token
 from onechat_telegram.domain.updates import POLLED_FOR
 
 T = TypeVar("T")
@@ -88,10 +88,17 @@ class BotApi:
                 await request.shutdown()
             await api._download.close()
 
-    async def user_name(self) -> str:
-        """The bot's user name, without "@"."""
+    async def profile(self) -> BotProfile:
+        """Who the bot is."""
         me = await self._call(self._api.do_api_request("getMe"))
-        return str(me.get("username", "")) if isinstance(me, dict) else ""
+        if not isinstance(me, dict):
+            raise NotReached("an answer that is not Telegram's")
+        return BotProfile(
+            bot=self.bot,
+            user_name=str(me.get("username", "")),
+            name=str(me.get("first_name", "")),
+            hears_all=bool(me.get("can_read_all_group_messages")),
+        )
 
     async def forget_webhook(self) -> None:
         """End a webhook that another program set, else polls are refused; updates stay."""

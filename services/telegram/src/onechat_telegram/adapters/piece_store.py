@@ -65,7 +65,7 @@ def add_answer(
     answers: MessageId | None = None,
     topic: int | None = None,
 ) -> None:
-    """Add what answers the update of key `update`; see `add_event`."""
+    """Add what answers the update of key `update`, once; see `add_event`."""
     _add(db, f"update:{update}", 0, chat, pieces, now, answers, topic)
 
 
@@ -87,12 +87,14 @@ def _add(
     answers: MessageId | None = None,
     topic: int | None = None,
 ) -> None:
+    if db.execute("SELECT 1 FROM pieces WHERE origin = ? LIMIT 1", (origin,)).get is not None:
+        return  # a repeat, which may be worded otherwise, and longer
     for index, piece in enumerate(pieces):
         db.execute(
             "INSERT INTO pieces"
             " (origin, event, piece, chat, text, entities, plain, kind, image, stream, proposal,"
             " answers, topic, state, repeats, time, trace)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, '') ON CONFLICT DO NOTHING",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, '')",
             (
                 *(origin, event, index, chat, piece.text, _json(piece.entities), piece.plain),
                 *(piece.kind, piece.image, piece.stream, piece.proposal),

@@ -1,5 +1,6 @@
 """Ids of Telegram's things, and the keys made of them. Built and parsed here alone."""
 
+from dataclasses import dataclass
 from typing import NewType
 
 BotId = NewType("BotId", int)  # the number before the token's colon
@@ -8,6 +9,16 @@ ChatId = NewType("ChatId", int)  # of a private chat: its user's id
 MessageId = NewType("MessageId", int)  # within its chat
 FileId = NewType("FileId", str)  # of one bot; names the same file as long as Telegram keeps it
 DeliveryKey = NewType("DeliveryKey", str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotProfile:
+    """Who a bot is on Telegram."""
+
+    bot: BotId
+    user_name: str  #: without "@"
+    name: str  #: as it is shown
+    hears_all: bool  #: whether privacy mode is off: it hears all of a group to which it is added then
 
 
 def bot_of_token(token: str) -> BotId | None:

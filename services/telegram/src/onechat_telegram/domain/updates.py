@@ -1,7 +1,7 @@
 """What an update says, read from Telegram's own JSON. Pure; a shape that Telegram never sends raises.
 
-A private chat's messages are read here; of what belongs to a group only where it came from. What a message
-holds beside its words: message_kinds.py; a press of a button: callbacks.py; how a message is worded for the
+What groups make of theirs: platform/messages.py and events.py. What a message holds beside its words:
+message_kinds.py; a press of a button: callbacks.py; how a message is worded for the
 agent: wording.py.
 """
 
@@ -34,7 +34,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A message in a private chat, with words, a picture, or something that is not read yet."""
+    """A message, with words, a picture, or something that is not read yet."""
 
     user: UserId
     chat: ChatId
@@ -89,6 +89,16 @@ def read_update(update: Mapping[str, Any]) -> Incoming:
     if message["chat"]["type"] != "private" or "from" not in message or "my_chat_member" in update:
         return PassedOver()
     return _written(message, chat, edited)
+
+
+def written_in(update: Mapping[str, Any]) -> Written | None:
+    """The message in `update`, of whatever chat; None where there is none, or nothing of it is read."""
+    edited = "edited_message" in update
+    message = update.get("edited_message") if edited else update.get("message")
+    if message is None or "from" not in message:
+        return None
+    written = _written(message, ChatId(int(message["chat"]["id"])), edited)
+    return written if isinstance(written, Written) else None
 
 
 def lane_of(update: object, owner: UserId | None) -> str:
@@ -146,7 +156,7 @@ def _written(message: Mapping[str, Any], chat: ChatId, edited: bool) -> Written 
 def _origin(origin: Mapping[str, Any]) -> Quote:
     person = origin.get("sender_user", {})
     place = origin.get("sender_chat", origin.get("chat", {}))
-    author = _name(person) or str(origin.get("sender_user_name", "")) or _name(place)
+    author = name_of(person) or str(origin.get("sender_user_name", "")) or name_of(place)
     return Quote(author=author, text="", from_bot=False)
 
 
@@ -160,7 +170,9 @@ def _answered(message: Mapping[str, Any]) -> Quote | None:
         return None
     text = chosen or replied.get("text") or replied.get("caption") or _wordless(replied)
     author = replied.get("from", {})
-    return Quote(author=_name(author), text=str(text), from_bot=bool(author.get("is_bot"))) if text else None
+    return (
+        Quote(author=name_of(author), text=str(text), from_bot=bool(author.get("is_bot"))) if text else None
+    )
 
 
 def _wordless(replied: Mapping[str, Any]) -> str:
@@ -169,6 +181,7 @@ def _wordless(replied: Mapping[str, Any]) -> str:
     return A_PICTURE if picture_of(replied) is not None else f"[{kind}]" if kind else ""
 
 
-def _name(who: Mapping[str, Any]) -> str:
+def name_of(who: Mapping[str, Any]) -> str:
+    """How a person or a chat is shown; empty for an account that is gone."""
     full = f"{who.get('first_name', '')} {who.get('last_name', '')}".strip()
     return full or str(who.get("title", ""))

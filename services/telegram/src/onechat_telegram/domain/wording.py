@@ -43,9 +43,9 @@ def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
         blocks.append(_answering(first.answers))
     for author, said in groupby(parts, key=lambda part: part.forwarded):
         blocks += _said(author, list(said))
-    missing = [*_kinds_not_read(parts), *(["a picture"] * unread_pictures)]
+    missing = [*kinds_not_read(parts), *(["a picture"] * unread_pictures)]
     if missing:
-        blocks.append(f"[sent with it, but not to be seen here: {', '.join(missing)}]")
+        blocks.append(not_seen(missing))
     return "\n".join(blocks)
 
 
@@ -67,7 +67,17 @@ def not_read(parts: Sequence[Written]) -> str:
     """What is said of what in `parts` is not read yet, a line for each kind; empty where all is read."""
     with_words = any(part.text or part.picture for part in parts)
     ending = "only what came with them is" if with_words else "please write it as text"
-    return "\n".join(f"{kind} are not read yet: {ending}." for kind in _kinds_not_read(parts))
+    return "\n".join(f"{kind} are not read yet: {ending}." for kind in kinds_not_read(parts))
+
+
+def kinds_not_read(parts: Iterable[Written]) -> list[str]:
+    """What in `parts` is not read yet, each kind once."""
+    return list(dict.fromkeys(part.not_read for part in parts if part.not_read))
+
+
+def not_seen(kinds: Sequence[str]) -> str:
+    """What the agent is told of what came with a message and cannot be shown to it."""
+    return f"[sent with it, but not to be seen here: {', '.join(kinds)}]"
 
 
 def whole_letters(text: str) -> str:
@@ -94,10 +104,6 @@ def _said(author: Quote | None, parts: Sequence[Written]) -> list[str]:
     if not text:
         return [f"Forwarded without words{', sent by ' + by if by else ''}."]
     return [f"Forwarded{', written by ' + by if by else ''}:\n{marked(text)}"]
-
-
-def _kinds_not_read(parts: Iterable[Written]) -> list[str]:
-    return list(dict.fromkeys(part.not_read for part in parts if part.not_read))
 
 
 def _answering(quote: Quote) -> str:
