@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from onechat_demo.answers import Answer, Call
 from onechat_demo.asks import Ask, Command, Recall, asks_in
+from onechat_demo.outside import from_outside
 from onechat_demo.prompt import (
     ROLLED_OVER,
     Called,
@@ -19,7 +20,6 @@ from onechat_demo.prompt import (
     Returned,
     Said,
     Voice,
-    from_outside,
     lines_of,
     read_prompt,
 )
@@ -115,14 +115,17 @@ def _after_roll_over(turn: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def _messages(entries: Sequence[Entry]) -> list[Said]:
-    """What may ask for something: no words from outside, no remarks, no pictures that a call gave."""
+    """What may ask for something: no words from outside, no remarks, no pictures that a call gave.
+
+    The members of a group ask its agent, whose tools are what its owner gave them.
+    """
     call_ids = [entry.call_id for entry in entries if isinstance(entry, Called)]
     return [
         entry
         for entry in entries
         if isinstance(entry, Said)
-        and entry.voice in (Voice.USER, Voice.WORK)
-        and not from_outside(entry.text)
+        and entry.voice in (Voice.USER, Voice.WORK, Voice.MEMBER)
+        and (entry.voice is Voice.MEMBER or not from_outside(entry.text))
         and not (entry.images and any(call_id in entry.text for call_id in call_ids))
     ]
 
@@ -202,7 +205,7 @@ def _talk(prompt: Prompt, tools: Tools) -> list[str]:
     said: list[str] = []
     for message in _messages(_fresh(prompt.turn)):
         asks = _asks(message, prompt)
-        if not asks and message.voice is Voice.USER:
+        if not asks and message.voice is not Voice.WORK:
             said.append(reply_to(message, prompt))
         for ask in asks:
             match ask:

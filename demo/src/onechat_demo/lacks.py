@@ -7,6 +7,7 @@ be tested against the many servers that speak only a part of the API.
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from onechat_demo.forms import form_of
 from onechat_demo.items import item_kind
 from onechat_demo.refusals import JsonObject
 
@@ -64,7 +65,8 @@ def _strict(body: JsonObject) -> str | None:
     for index, tool in enumerate(tools if isinstance(tools, list) else []):
         if isinstance(tool, dict) and "strict" in tool:
             return f"tools[{index}].strict"
-    return None
+    form = form_of(body)
+    return "text.format.strict" if form is not None and "strict" in form else None
 
 
 def _parallel_calls(body: JsonObject) -> str | None:

@@ -1,12 +1,15 @@
 """One call of the model: which kind it is, what it answers, what it costs. No network, no clock."""
 
+import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from onechat_demo.answers import Answer, CutReason
 from onechat_demo.brain import answer_turn
 from onechat_demo.compaction import compact
-from onechat_demo.prompt import compaction_talk
+from onechat_demo.forms import form_of, smallest
+from onechat_demo.judging import judged, judges
+from onechat_demo.prompt import Said, compaction_talk, read_prompt
 from onechat_demo.refusals import JsonObject
 from onechat_demo.usage import TOKEN_BYTES, tokens
 
@@ -34,7 +37,16 @@ class DemoModel:
         talk = compaction_talk(body)
         if talk is not None:
             return within(body, compact(*talk, self.over_length))
-        return within(body, answer_turn(body))
+        answer, form = answer_turn(body), form_of(body)
+        return within(body, answer if form is None or answer.calls else Answer(text=_in_form(form, body)))
+
+
+def _in_form(form: JsonObject, body: JsonObject) -> str:
+    """The answer that has `form`, as JSON: a judgement where one is asked for, else the plainest."""
+    found = form.get("schema")
+    schema = found if isinstance(found, dict) else {}
+    question = next((one.text for one in reversed(read_prompt(body).turn) if isinstance(one, Said)), "")
+    return json.dumps(judged(question) if judges(schema) else smallest(schema))
 
 
 def within(body: JsonObject, answer: Answer) -> Answer:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from onechat_demo.items import item_kind
+from onechat_demo.outside import of_group, words_of_member
 from onechat_demo.refusals import JsonObject
 
 VIEW_LINE = re.compile(r"^(\d+)\+(\d+)\|(.*)$", re.MULTILINE)
@@ -20,8 +21,6 @@ TASK_START = "Compaction:"
 KIND = re.compile(r"(user|work|note): ?")
 ROLLED_OVER = re.compile(r"\bsteps\b")  # in a remark: the turn goes on, and what was done stands in the view
 OWN_CHAT = "<log>\n"  # what a subagent did before: nothing to do again
-OUTSIDE_MARK = "| "
-REPORT_START = re.compile(r"\[[A-Za-z][A-Za-z0-9-]*\] ")  # an agent's name; not `[image …]`, not `[ ]`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +38,7 @@ class Voice(StrEnum):
     MODEL = "model"
     USER = "user"
     WORK = "work"  #: a report, an event, a schedule
+    MEMBER = "member"  #: of a group, who speaks to its agent
     REMARK = "remark"  #: onechat's own
 
 
@@ -97,7 +97,8 @@ def read_prompt(body: JsonObject) -> Prompt:
             turn.append(entry)
     if seen_view and not state:
         state, turn = _split_state(turn)
-    return Prompt(view=view, state=state, turn=_voiced(turn))
+    voiced = _voiced(turn)
+    return Prompt(view=view, state=state, turn=_members_heard(voiced) if of_group(state) else voiced)
 
 
 def lines_of(text: str) -> tuple[Line, ...]:
@@ -120,15 +121,6 @@ def compaction_talk(body: JsonObject) -> tuple[str, tuple[str, ...]] | None:
         elif by_model:
             tries.append(entry.text)
     return None if task is None else (task, tuple(tries))
-
-
-def from_outside(text: str) -> bool:
-    """Whether a message is a report `[Name] …` or outside text with a mark on each line after the first."""
-    if REPORT_START.match(text):
-        return True
-    lines = text.splitlines()
-    marked = [line.startswith(OUTSIDE_MARK) or line == OUTSIDE_MARK.strip() for line in lines]
-    return len(lines) > 0 and any(marked) and all(marked[1:])
 
 
 def _split_state(turn: list[Entry]) -> tuple[str, list[Entry]]:
@@ -159,6 +151,17 @@ def _voiced(turn: list[Entry]) -> tuple[Entry, ...]:
                 continue
         voiced.append(entry)
     return tuple(voiced)
+
+
+def _members_heard(turn: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """`turn` of a group's agent with its members' words as theirs, without marks and heads."""
+    heard: list[Entry] = []
+    for entry in turn:
+        words = words_of_member(entry.text) if isinstance(entry, Said) and entry.voice is Voice.WORK else None
+        if isinstance(entry, Said) and words is not None:
+            entry = replace(entry, text=words, voice=Voice.MEMBER)
+        heard.append(entry)
+    return tuple(heard)
 
 
 def _entries(value: object) -> Iterator[Entry]:

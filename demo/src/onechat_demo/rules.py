@@ -1,12 +1,13 @@
 """Whether a request keeps the API's rules, so that a client's faults show here and not at a real model.
 
-Shapes of parameters: parameters.py; of items: items.py; of tools: schemas.py. What some servers cannot do is
-said by `lacks`: lacks.py.
+Shapes of parameters: parameters.py; of items: items.py; of tools: schemas.py; of answers: forms.py. What some
+servers cannot do is said by `lacks`: lacks.py.
 """
 
 import json
 from dataclasses import dataclass
 
+from onechat_demo.forms import check_form, form_of
 from onechat_demo.items import check_input
 from onechat_demo.lacks import Lack, lacked_parameter
 from onechat_demo.parameters import PARAMETERS, check_parameter
@@ -52,6 +53,8 @@ class Rules:
         check_input(body["input"])
         names = check_tools(body.get("tools", []), strict=Lack.STRICT not in self.lacks)
         _check_tool_choice(body.get("tool_choice", "auto"), names)
+        if (form := form_of(body)) is not None:
+            check_form(form)
         if body.get("stream_options") is not None and not body.get("stream"):
             raise RequestRefused(
                 "The 'stream_options' parameter is only allowed when 'stream' is enabled.",

@@ -1,11 +1,13 @@
-"""Whether a tool of a request is a strict function tool, as structured outputs want it.
+"""Whether a schema of a request is strict, as structured outputs want it, and its tools function tools.
 
 Strict means: `strict` is true, every object closes with `additionalProperties: false` and names each of its
-properties in `required`; what is optional is nullable instead. Other tools are not served here.
+properties in `required`; what is optional is nullable instead. Other tools are not served here. Schemas of
+answers are held to the same: forms.py.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from onechat_demo.refusals import (
     JsonObject,
@@ -60,6 +62,15 @@ SCHEMA_KEYS = frozenset(
 NESTING_MAX = 10  # levels of objects; structured outputs, supported schemas
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """What a schema is of, as a refusal names it."""
+
+    title: str  #: such as `function 'read'`
+    param: str
+    code: str
+
+
 def check_tools(tools: object, *, strict: bool) -> frozenset[str]:
     """The names of the request's tools; refuses what is not a function tool (a strict one, if `strict`)."""
     if not isinstance(tools, list):
@@ -103,67 +114,74 @@ def _check_tool(tool: object, param: str, *, strict: bool) -> str:
 def _check_strict(tool: JsonObject, parameters: JsonObject, name: str, param: str) -> None:
     if tool.get("strict") is not True:
         raise RequestRefused(f"Tool '{name}' must have 'strict' set to true.", param=f"{param}.strict")
+    holder = Holder(
+        title=f"function '{name}'", param=f"{param}.parameters", code="invalid_function_parameters"
+    )
+    check_object_schema(parameters, holder)
+
+
+def check_object_schema(parameters: JsonObject, holder: Holder) -> None:
+    """Refuse a whole schema that strict mode does not take, or that is not of an object."""
     if parameters.get("type") != "object":
-        raise _schema_refused(name, (), "schema must be of type 'object'", param)
-    _check_schema(parameters, name, (), param, depth=0)
+        raise _schema_refused(holder, (), "schema must be of type 'object'")
+    _check_schema(parameters, holder, (), depth=0)
 
 
-def _check_schema(schema: object, name: str, path: Sequence[str], param: str, *, depth: int) -> None:
-    """Refuse `schema` (at `path` within the tool's parameters) where strict mode does not take it."""
+def _check_schema(schema: object, holder: Holder, path: Sequence[str], *, depth: int) -> None:
+    """Refuse `schema` (at `path` within the whole) where strict mode does not take it."""
     if not isinstance(schema, dict):
-        raise _schema_refused(name, path, "schema must be an object", param)
+        raise _schema_refused(holder, path, "schema must be an object")
     if depth > NESTING_MAX:
-        raise _schema_refused(name, path, f"schema is nested deeper than {NESTING_MAX} levels", param)
+        raise _schema_refused(holder, path, f"schema is nested deeper than {NESTING_MAX} levels")
     for key in schema:
         if key not in SCHEMA_KEYS:
-            raise _schema_refused(name, path, f"'{key}' is not permitted", param)
-    kinds = _kinds(schema, name, path, param)
+            raise _schema_refused(holder, path, f"'{key}' is not permitted")
+    kinds = _kinds(schema, holder, path)
     if "object" in kinds:
-        _check_object(schema, name, path, param)
+        _check_object(schema, holder, path)
     if "array" in kinds and "items" not in schema:
-        raise _schema_refused(name, path, "array schema missing items", param)
+        raise _schema_refused(holder, path, "array schema missing items")
     for inner, where in _inner(schema):
-        _check_schema(inner, name, (*path, *where), param, depth=depth + 1)
+        _check_schema(inner, holder, (*path, *where), depth=depth + 1)
 
 
-def _kinds(schema: JsonObject, name: str, path: Sequence[str], param: str) -> frozenset[str]:
+def _kinds(schema: JsonObject, holder: Holder, path: Sequence[str]) -> frozenset[str]:
     kind = schema.get("type")
     if kind is None:
         if not any(key in schema for key in ("anyOf", "$ref", "enum", "const")):
-            raise _schema_refused(name, path, "schema must have a 'type' key", param)
+            raise _schema_refused(holder, path, "schema must have a 'type' key")
         return frozenset()
     kinds = kind if isinstance(kind, list) else [kind]
     for one in kinds:
         if not isinstance(one, str) or one not in SCHEMA_TYPES:
-            raise _schema_refused(name, path, f"'{one}' is not a valid type", param)
+            raise _schema_refused(holder, path, f"'{one}' is not a valid type")
     if not kinds:
-        raise _schema_refused(name, path, "'type' must not be empty", param)
+        raise _schema_refused(holder, path, "'type' must not be empty")
     return frozenset(kinds)
 
 
-def _check_object(schema: JsonObject, name: str, path: Sequence[str], param: str) -> None:
+def _check_object(schema: JsonObject, holder: Holder, path: Sequence[str]) -> None:
     if schema.get("additionalProperties") is not False:
         raise _schema_refused(
-            name, path, "'additionalProperties' is required to be supplied and to be false", param
+            holder, path, "'additionalProperties' is required to be supplied and to be false"
         )
     properties = schema.get("properties", {})
     if not isinstance(properties, dict):
-        raise _schema_refused(name, path, "'properties' must be an object", param)
+        raise _schema_refused(holder, path, "'properties' must be an object")
     required = schema.get("required", [])
     if not isinstance(required, list):
-        raise _schema_refused(name, path, "'required' must be an array", param)
+        raise _schema_refused(holder, path, "'required' must be an array")
     for key in properties:
         if key not in required:
             raise _schema_refused(
-                name,
+                holder,
                 path,
                 "'required' is required to be supplied and to be an array including every key in properties. "
                 f"Missing '{key}'",
-                param,
             )
     for key in required:
         if key not in properties:
-            raise _schema_refused(name, path, f"extra required key '{key}' supplied", param)
+            raise _schema_refused(holder, path, f"extra required key '{key}' supplied")
 
 
 def _inner(schema: JsonObject) -> list[tuple[object, tuple[str, ...]]]:
@@ -181,10 +199,10 @@ def _inner(schema: JsonObject) -> list[tuple[object, tuple[str, ...]]]:
     return found
 
 
-def _schema_refused(name: str, path: Sequence[str], what: str, param: str) -> RequestRefused:
+def _schema_refused(holder: Holder, path: Sequence[str], what: str) -> RequestRefused:
     context = "(" + ", ".join(f"'{part}'" for part in path) + ")"
     return RequestRefused(
-        f"Invalid schema for function '{name}': In context={context}, {what}.",
-        param=f"{param}.parameters",
-        code="invalid_function_parameters",
+        f"Invalid schema for {holder.title}: In context={context}, {what}.",
+        param=holder.param,
+        code=holder.code,
     )

@@ -5,7 +5,7 @@ Each reply begins with SIGNATURE, so that nobody takes the demo for a real model
 
 import re
 
-from onechat_demo.prompt import Prompt, Said
+from onechat_demo.prompt import Prompt, Said, Voice
 
 SIGNATURE = "Demo model: "
 CLIP_MAX = 1500  # characters of tool output in one reply, for all results together
@@ -13,6 +13,7 @@ HOW_TO = (
     "Try: run ls · zoom 0 1 · read PATH · write PATH: text · remind me in 2 minutes to WORD · "
     "what did I say about WORD?"
 )
+HOW_TO_MEMBERS = "Try: zoom 0 1 · what did we say about WORD?"
 
 _GREETING = re.compile(r"\W*(hi|hello|hey|hallo|good (?:morning|day|afternoon|evening))\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(thanks|thank you|cheers)\b", re.IGNORECASE)
@@ -26,9 +27,10 @@ _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 def reply_to(message: Said, prompt: Prompt) -> str:
     """A reply to a message that asks for no tool; unsigned."""
     text = message.text.strip()
+    how_to = HOW_TO_MEMBERS if message.voice is Voice.MEMBER else HOW_TO
     pictures = f" I got {message.images} picture with it, which I cannot look at." if message.images else ""
     if _ABOUT.search(text):
-        return f"I answer by rules, not by thinking, until a real model is set up. {HOW_TO}{pictures}"
+        return f"I answer by rules, not by thinking, until a real model is set up. {how_to}{pictures}"
     if _TIME.search(text):
         return f"{_time_said(prompt) or 'Nobody told me the time.'}{pictures}"
     if _LINES.search(text):
@@ -36,9 +38,9 @@ def reply_to(message: Said, prompt: Prompt) -> str:
     if _THANKS.search(text):
         return f"You are welcome.{pictures}"
     if _GREETING.match(text):
-        return " ".join(filter(None, ("Hello.", _time_said(prompt), _view_said(prompt), HOW_TO))) + pictures
+        return " ".join(filter(None, ("Hello.", _time_said(prompt), _view_said(prompt), how_to))) + pictures
     said = f"You said: {clipped(text, 300)}" if text else "You said nothing."
-    return f"{said}{pictures} It is in the chat now, and I can look it up again. {HOW_TO}"
+    return f"{said}{pictures} It is in the chat now, and I can look it up again. {how_to}"
 
 
 def signed(text: str) -> str:

@@ -12,7 +12,7 @@ from onechat_agent.domain.limits import Limits
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.agent_house import House, living
-from tests.fakes.group_house import admit, admitted
+from tests.fakes.group_house import ANA, admit, admitted
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import FOR_EVER, Purpose, ScriptedModel, rate_limited, wrong_key
 
@@ -121,6 +121,23 @@ async def test_at_the_limit_of_the_day_the_model_is_not_asked(
 
         assert failed.value.reason == "MODEL_UNAVAILABLE"
         assert len(model.requests()) == 1
+
+
+async def test_the_demo_model_answers_members_and_judges_in_the_form_that_it_is_asked_for(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """Groups can be tried without a key: nothing here is scripted."""
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        await group.ask('2026-11-30 14:04 71 "Ana": hello')
+        await group.ask('2026-11-30 14:05 71 "Ana": what did we say about the mill?', source=ANA)
+        for_it = await judge(house, group.agent.agent_id, "robo, when?")
+        not_for_it = await judge(house, group.agent.agent_id, "not now")
+
+        hello, looked_up = group.seen.replies()
+        assert hello.startswith("Demo model: Hello.")
+        assert looked_up.startswith("Demo model: No line of the chat")
+        assert (for_it.mentions, not_for_it.mentions) == (True, False)
+        assert model.refusals() == []
 
 
 async def test_only_a_groups_agent_judges(tmp_path: Path, memory: MemoryServer, model: ScriptedModel) -> None:
