@@ -15,9 +15,13 @@ from onechat_telegram.groups.domain.ids import KEY_MAX, MessageKey
 from onechat_telegram.groups.domain.messages import Added, Heard, Message, Moved, Removed
 
 from tests.fakes.group_stage import Stage, heard, made_up
+from tests.fakes.telegram_stage import on_telegram
 
 # Each platform's name, and what sets its stage up.
-STAGES: dict[str, Callable[[], AbstractAsyncContextManager[Stage]]] = {"made-up": made_up}
+STAGES: dict[str, Callable[[], AbstractAsyncContextManager[Stage]]] = {
+    "made-up": made_up,
+    "telegram": on_telegram,
+}
 
 
 @pytest.fixture(params=STAGES)

@@ -83,8 +83,12 @@ class Bench:
         clock: Clock | None = None,
         work: bool = True,
         show_drafts: bool = False,
+        but_groups: bool = False,
     ) -> AsyncIterator[Running]:
-        """A gateway from its start to its end; without `work` nothing runs in the background."""
+        """A gateway from its start to its end; without `work` nothing runs in the background.
+
+        With `but_groups` nobody listens to the groups: a test does.
+        """
         clock = clock or self.clock
         board = HealthBoard(clock)
         passed: list[str] = []
@@ -123,7 +127,9 @@ class Bench:
             loopback = await stack.enter_async_context(
                 serving(served(servicer), name="telegram", board=board)
             )
-            tasks = [asyncio.ensure_future(job()) for job in gateway.background if work]
+            left_out = gateway.groups.background if but_groups else ()
+            jobs = [job for job in gateway.background if work and job not in left_out]
+            tasks = [asyncio.ensure_future(job()) for job in jobs]
             try:
                 yield Running(
                     api=self.api,

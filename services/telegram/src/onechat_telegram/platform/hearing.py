@@ -66,6 +66,7 @@ class Hearing:
         self._reached = reached
         self._take: Take | None = None
         self._listening = asyncio.Event()
+        self._moving = asyncio.Lock()
         self._at_work: set[asyncio.Future[bool]] = set()
 
     async def give_to(self, take: Take) -> None:
@@ -117,14 +118,9 @@ class Hearing:
 
     async def _joined(self, joined: BotJoined) -> None:
         """The bot is in a group: newly, or in one that it knows under its old number."""
-        chat = joined.chat
-        if self._store.read(lambda db: place_store.join_due(db, chat)):
-            await self._store.write(lambda db: place_store.joined(db, chat))
-            return
-        old = await self._old_number_of(chat)
-        if old is not None:
-            await self._moved(old, chat, join_due=False)
-            return
+        async with self._moving:
+            if await self._is_of_a_move(joined.chat):
+                return
         try:
             await self._identity.learn()
         except BotApiError as error:
@@ -133,12 +129,22 @@ class Hearing:
         await self._give(
             Added(
                 key=key_of_joining(self._identity.bot, joined),
-                chat=ids.ChatId(str(chat)),
+                chat=ids.ChatId(str(joined.chat)),
                 title=joined.title,
                 by=who_joined(joined),
                 by_owner=owner is not None and joined.by == owner,
             )
         )
+
+    async def _is_of_a_move(self, chat: ChatId) -> bool:
+        """Whether the bot is in `chat` since that is what a group of its own became; the move is told then."""
+        if self._store.read(lambda db: place_store.join_due(db, chat)):
+            await self._store.write(lambda db: place_store.joined(db, chat))
+            return True
+        old = await self._old_number_of(chat)
+        if old is not None:
+            await self._tell_move(old, chat, join_due=False)
+        return old is not None
 
     async def _old_number_of(self, chat: ChatId) -> ChatId | None:
         """The basic group that `chat` was, where that has still to be told: the join may be told first."""
@@ -156,12 +162,16 @@ class Hearing:
 
         await self._store.write(forget)
 
-    async def _moved(self, old: ChatId, new: ChatId, *, join_due: bool = True) -> None:
-        """Both chats tell of it; it is given on once."""
-        if self._store.read(lambda db: place_store.was_before(db, new)) == old:
-            return
-        await self._give(Moved(old=ids.ChatId(str(old)), new=ids.ChatId(str(new))))
-        await self._store.write(lambda db: place_store.upgrade(db, old, new, join_due=join_due))
+    async def _moved(self, old: ChatId, new: ChatId) -> None:
+        """A basic group is a supergroup now; both chats tell of it, perhaps at once."""
+        async with self._moving:
+            await self._tell_move(old, new, join_due=True)
+
+    async def _tell_move(self, old: ChatId, new: ChatId, *, join_due: bool) -> None:
+        """Give it on, once."""
+        if self._store.read(lambda db: place_store.was_before(db, new)) != old:
+            await self._give(Moved(old=ids.ChatId(str(old)), new=ids.ChatId(str(new))))
+            await self._store.write(lambda db: place_store.upgrade(db, old, new, join_due=join_due))
 
     async def _note_basic_group(self, update: Mapping[str, Any]) -> None:
         """Know the basic groups that the bot is in, to ask after them when it is in a new supergroup."""
