@@ -7,7 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import apsw
 from onechat.telegram.v1 import telegram_service_pb2 as v1
@@ -22,6 +22,7 @@ from onechat_telegram.groups import admission
 from onechat_telegram.groups.admission import Admission, Beside
 from onechat_telegram.groups.domain.group import Group
 
+TELEGRAM_S: Final = 6.0  # four tries of a channel, and what is between them, are within the call's 30 s
 Change = Callable[[Admission, Beside], Awaitable[Group]]
 Write: TypeAlias = v1.AdmitGroupRequest | v1.SetGroupRequest | v1.RemoveGroupRequest
 
@@ -29,8 +30,11 @@ Write: TypeAlias = v1.AdmitGroupRequest | v1.SetGroupRequest | v1.RemoveGroupReq
 class GroupServicer:
     """Groups at the service's door."""
 
-    def __init__(self, store: Store, admission: Admission | None, clock: Clock) -> None:
-        """`admission` is None without a bot, which is in no group then."""
+    def __init__(
+        self, store: Store, admission: Admission | None, clock: Clock, *, telegram_s: float = TELEGRAM_S
+    ) -> None:
+        """`admission` is None without a bot, which is in no group then; Telegram may take `telegram_s`."""
+        self._telegram_s = telegram_s
         self._store = store
         self._admission = admission
         self._clock = clock
@@ -57,9 +61,12 @@ class GroupServicer:
 
     async def RemoveGroup(self, request: v1.RemoveGroupRequest, context: Any) -> v1.RemoveGroupResponse:
         chat = contract.chat(request.chat_id)
-        given = await self._once(
-            "RemoveGroup", request, lambda groups, beside: groups.remove(chat, beside), contract.removed
-        )
+
+        async def remove(groups: Admission, beside: Beside) -> Group:
+            async with asyncio.timeout(self._telegram_s):
+                return await groups.remove(chat, beside)
+
+        given = await self._once("RemoveGroup", request, remove, contract.removed)
         return v1.RemoveGroupResponse.FromString(given)
 
     async def _once(
@@ -92,5 +99,5 @@ def _refusals() -> Iterator[None]:
         raise SettingInvalid(str(why)) from None
     except TooManyCalls as error:
         raise NotConnected(retry_after_s=error.retry_after_s) from None
-    except BotApiError:
+    except (BotApiError, TimeoutError):
         raise NotConnected from None

@@ -38,7 +38,7 @@ class TelegramServicer(GroupServicer, telegram_service_pb2_grpc.TelegramServiceS
         link: Link,
         ownership: Ownership,
         clock: Clock,
-        groups: GroupChats | None = None,
+        groups: GroupChats | None,
     ) -> None:
         """`inbox` and `groups` are None without a bot."""
         GroupServicer.__init__(self, store, groups.admission if groups else None, clock)

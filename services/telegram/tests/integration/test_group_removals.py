@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from onechat.telegram.v1 import telegram_service_pb2 as v1
 from onechat_runtime.store import Store, migrations_in
+from onechat_telegram.errors import NotConnected
 from onechat_telegram.group_servicer import GroupServicer
 from onechat_telegram.groups.admission import Admission
 from onechat_telegram.groups.domain.ids import ChatId, MemberId, MessageKey
@@ -17,6 +18,7 @@ from tests.fakes.group_agents import GroupAgentsInMemory, OwnerInMemory
 from tests.fakes.group_platform import Platform, PlatformAdapter, Trip, Tripped
 
 GARDEN = -1001234567890
+PATIENCE_S = 5.0  # far more than anything takes here
 REMOVE = v1.RemoveGroupRequest(chat_id=GARDEN, request_id="a")
 
 
@@ -49,8 +51,8 @@ def adapter(platform: Platform) -> WatchedAdapter:
 
 
 @pytest.fixture
-async def servicer(tmp_path: Path, adapter: WatchedAdapter) -> AsyncIterator[GroupServicer]:
-    """With one group, which awaits the owner's yes."""
+async def opened(tmp_path: Path, adapter: WatchedAdapter) -> AsyncIterator[Callable[[float], GroupServicer]]:
+    """The calls, for which Telegram may take so many seconds, with one group that awaits a yes."""
     clock = ManualClock()
     migrations = migrations_in("onechat_telegram.migrations")
     async with Store.open(
@@ -62,7 +64,12 @@ async def servicer(tmp_path: Path, adapter: WatchedAdapter) -> AsyncIterator[Gro
             key=MessageKey("tavern:1"), chat=ChatId(str(GARDEN)), title="Garden", by=olga, by_owner=True
         )
         await admission.added(added)
-        yield GroupServicer(store, admission, clock)
+        yield lambda telegram_s: GroupServicer(store, admission, clock, telegram_s=telegram_s)
+
+
+@pytest.fixture
+def servicer(opened: Callable[[float], GroupServicer]) -> GroupServicer:
+    return opened(PATIENCE_S)
 
 
 async def listed(servicer: GroupServicer) -> list[int]:
@@ -111,3 +118,20 @@ async def test_a_repeat_that_overtakes_its_call_waits_for_it(
 
     assert adapter.times_left == 1
     assert others.group.detector == v1.DETECTOR_MODEL
+
+
+async def test_a_telegram_that_never_answers_holds_up_no_caller(
+    opened: Callable[[float], GroupServicer], adapter: WatchedAdapter
+) -> None:
+    """Who waits longer than the call may take learns nothing of why."""
+    never = asyncio.Event()
+
+    async def before() -> None:
+        await never.wait()
+
+    adapter.before = before
+    servicer = opened(0.0)
+
+    with pytest.raises(NotConnected):
+        await servicer.RemoveGroup(REMOVE, None)
+    assert await listed(servicer) == [GARDEN]
