@@ -33,6 +33,7 @@ def of_group(turn: Turn, *lines: str, head: str = HEAD) -> dict[str, Any]:
         ([f"{ANA}: @robobot, hello"], "Hello."),
         ([f'{ANA}, in the thread "Trips: all", in reply to you:', "  > of May", "  thanks"], "welcome"),
         ([f"{ANA}: the mill", "  is at ten"], "You said: the mill\nis at ten"),
+        ([f"{ANA}, in reply to you:", "  > hello", "  the mill"], "You said: the mill "),
         (["what time is it?"], "14:05"),
     ],
 )
