@@ -12,6 +12,7 @@ from bench import (
     agent_turn,
     append,
     compaction_calls,
+    group_detectors,
     idle,
     machine,
     memory_append,
@@ -61,6 +62,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "agent_turn": agent_turn,
     "agent_queue": agent_queue,
     "scheduler": scheduler,
+    "group_detectors": group_detectors,
     "idle": idle,
 }
 

@@ -14,6 +14,7 @@ class Scale:
     huge_log: int  #: messages of the longest log, of which no call's cost may know
     case_messages: int  #: of a stored case
     chat_messages: int  #: of a chat that grows
+    group_messages: int  #: of a group's conversation
     calls: int  #: of one kind, of which a round's figure is the median
     opens: int  #: of a store, in the same way
     turns: int  #: in a round
@@ -33,6 +34,7 @@ FULL: Final = Scale(
     huge_log=1_000_000,
     case_messages=3_000,
     chat_messages=1_200,
+    group_messages=500,
     calls=200,
     opens=15,
     turns=30,
@@ -51,6 +53,7 @@ SMOKE: Final = Scale(
     huge_log=100,
     case_messages=300,
     chat_messages=30,
+    group_messages=60,
     calls=5,
     opens=2,
     turns=2,

@@ -3,12 +3,16 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bench import group_detectors
 from bench.__main__ import BENCHMARKS
+from bench.made_group import conversation
 from bench.prompt_cache import PromptCache, prompt_of
+from bench.scale import SMOKE
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +42,29 @@ def test_a_view_that_goes_on_from_its_rows_shares_as_much_as_one_that_stayed_in_
 
     assert len(stayed) == 4
     assert restarted == stayed
+
+
+async def test_hybrid_asks_more_than_never_and_far_less_than_always_and_misses_less_than_rules() -> None:
+    """What the figures of a group's detectors are to show; they are the same on every machine."""
+    found = {
+        one.what: one.median for one in await group_detectors.measure(replace(SMOKE, group_messages=200))
+    }
+
+    calls = [found[f"{kind}: model calls a message"] for kind in ("simple", "hybrid", "model")]
+    answered = [found[f"{kind}: answered, of those for the bot"] for kind in ("simple", "hybrid", "model")]
+    assert calls[0] == 0 < calls[1] < calls[2] / 2
+    assert answered[0] < answered[1] < answered[2] == 100
+    assert found["simple: answered, of the others"] > 0 == found["hybrid: answered, of the others"]
+
+
+def test_a_made_groups_conversation_is_the_same_for_its_seed_and_says_nothing_twice() -> None:
+    chat = conversation(200, 3)
+
+    assert conversation(200, 3) == chat
+    assert conversation(200, 4) != chat
+    assert len({one.message.text for one in chat}) == 200
+    assert len({one.message.sender for one in chat}) == 5
+    assert len({one.message.place.thread for one in chat}) == 3
 
 
 def test_an_ideal_cache_has_the_longest_beginning_that_any_earlier_prompt_shares() -> None:
