@@ -5,14 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.agent_servicer import AgentServicer, agent_serving
+from tests.fakes.agent_groups import GroupsAgentServicer
+from tests.fakes.agent_servicer import agent_serving
 from tests.fakes.bot_api import OWNER, BotApi, listening
 from tests.fakes.telegram_bench import Bench, Running
+from tests.fakes.telegram_house import House, at_home
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    agent = AgentServicer()
+def agent() -> GroupsAgentServicer:
+    return GroupsAgentServicer()
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, agent: GroupsAgentServicer) -> AsyncIterator[Bench]:
     async with listening(BotApi()) as api, agent_serving(agent) as loopback:
         yield Bench(tmp_path / "telegram", api, agent, loopback.address)
 
@@ -24,3 +30,11 @@ async def running(bench: Bench) -> AsyncIterator[Running]:
         await bench.agent.until(lambda: bool(bench.agent.subscribed))
         bench.api.chats.add(OWNER)
         yield gateway
+
+
+@pytest.fixture
+async def house(bench: Bench, agent: GroupsAgentServicer) -> AsyncIterator[House]:
+    """A gateway in whose groups the bot hears everything."""
+    bench.api.privacy = False
+    async with at_home(bench, agent) as house:
+        yield house

@@ -137,7 +137,7 @@ class Hearing:
         )
 
     async def _is_of_a_move(self, chat: ChatId) -> bool:
-        """Whether the bot is in `chat` since that is what a group of its own became; the move is told then."""
+        """Whether the bot is in `chat` since a group of its own became that; the move is told then."""
         if self._store.read(lambda db: place_store.join_due(db, chat)):
             await self._store.write(lambda db: place_store.joined(db, chat))
             return True

@@ -1,0 +1,118 @@
+"""A basic group that becomes a supergroup, which is another chat of Telegram's: it stays the same group."""
+
+import pytest
+
+from tests.fakes.bot_api import OWNER
+from tests.fakes.telegram_house import House
+
+BEN = 5550002
+BOT = "@onechat_test_bot"
+
+
+@pytest.mark.parametrize("join_first", [True, False])
+async def test_a_group_that_becomes_a_supergroup_keeps_its_agent_and_is_not_asked_about(
+    house: House, join_first: bool
+) -> None:
+    """Nobody promises whether Telegram tells of the bot's joining before the move or after it."""
+    house.agent.answer_all = "Yes?"
+    old = await house.served("Garden", [BEN], kind="group")
+    house.api.say(f"{BOT} before", user=BEN, chat=old)
+    await house.until_said(old)
+
+    new = house.api.groups.migrate(old, join_first=join_first)
+    house.api.say(f"{BOT} after", user=BEN, chat=new)
+    await house.until_said(new)
+    await house.taken()
+
+    assert [one.to for one in house.delivered("Garden")] == ["group-1", "group-1"]
+    assert [one.source for one in house.delivered("Garden")] == [f"telegram:{old}"] * 2
+    assert (house.state_of(new), len(house.agent.groups)) == ("admitted", 1)
+    assert len([text for text in house.api.texts(OWNER) if "Garden" in text]) == 1
+
+
+async def test_an_answer_to_what_was_asked_before_the_move_is_said_after_it(house: House) -> None:
+    old = await house.served("Garden", [BEN], kind="group")
+    house.api.say(f"{BOT} when?", user=BEN, chat=old)
+    [asked] = await house.until_delivered("Garden", 1)
+    new = house.api.groups.migrate(old)
+    await house.taken()
+
+    await house.agent.answer(asked, "In May.")
+    [said] = await house.until_said(new)
+
+    assert (said["text"], "reply_to_message" in said) == ("In May.", False)
+
+
+async def test_a_move_that_a_send_finds_out_first_is_known_everywhere(house: House) -> None:
+    """Telegram refuses the send with the new number; the update that tells of it comes later."""
+    old = await house.served("Garden", [BEN], kind="group")
+    house.api.say(f"{BOT} when?", user=BEN, chat=old)
+    [asked] = await house.until_delivered("Garden", 1)
+    held = house.api.fail("getUpdates", how="hold")
+    new = house.api.groups.migrate(old)
+
+    await house.agent.answer(asked, "In May.")
+    await house.until_said(new)
+    found_by_the_send = house.state_of(new)
+    house.api.faults.heal()
+    held.released.set()
+    await house.taken()
+    house.api.say(f"{BOT} why?", user=BEN, chat=new)
+    delivered = await house.until_delivered("Garden", 2)
+
+    assert found_by_the_send == "admitted"
+    assert [one.source for one in delivered] == [f"telegram:{old}"] * 2
+    assert len(house.agent.groups) == 1
+
+
+async def test_a_group_that_was_asked_about_is_still_asked_about_under_its_new_number(house: House) -> None:
+    old = house.api.groups.found("Garden", [BEN], kind="group")
+    await house.asked_of("Garden")
+    new = house.api.groups.migrate(old)
+    await house.taken()
+    between = house.state_of(new)
+
+    house.press("Garden", "✓ Yes, serve it")
+    await house.until(lambda: house.state_of(new) == "admitted")
+
+    assert between == "asked"
+    assert list(house.agent.groups) == [f"telegram:{old}"]
+
+
+@pytest.mark.parametrize("join_first", [True, False])
+async def test_a_supergroup_that_the_bot_was_put_out_of_and_comes_back_to_is_asked_about_again(
+    house: House, join_first: bool
+) -> None:
+    """Its joining is news then, though it once was none."""
+    old = await house.served("Garden", [BEN], kind="group")
+    new = house.api.groups.migrate(old, join_first=join_first)
+    await house.taken()
+    house.api.groups.remove_bot(new)
+    await house.until(lambda: house.state_of(new) == "left")
+
+    house.api.groups.add_bot(new)
+    await house.until(lambda: house.state_of(new) == "asked")
+
+    assert len(house.agent.groups) == 1
+
+
+async def test_a_group_of_the_same_people_that_is_new_is_asked_about(house: House) -> None:
+    """Only what Telegram itself calls the same is taken for the same."""
+    old = await house.served("Garden", [BEN], kind="group")
+    new = house.api.groups.found("Garden", [BEN])
+
+    await house.until(lambda: house.state_of(new) == "asked")
+
+    assert house.state_of(old) == "admitted"
+
+
+async def test_a_move_while_telegram_cannot_be_asked_waits(house: House) -> None:
+    old = await house.served("Garden", [BEN], kind="group")
+    house.api.fail("getChatMember", code=502, times=2)
+    new = house.api.groups.migrate(old)
+
+    async with house.bench.time_flies():
+        await house.until(lambda: house.state_of(new) == "admitted")
+        await house.taken()
+
+    assert len([text for text in house.api.texts(OWNER) if "Garden" in text]) == 1
