@@ -44,7 +44,7 @@ SETTING_BASE_URL: Final = "write an address such as http://127.0.0.1:8080/v1"
 SETTING_KEY: Final = "OPENAI_API_KEY holds a space or a character that no key has: copy it again"
 SETTING_LACKS: Final = "write none, or some of {names}, with commas between them"
 
-# Turns: telling.py, turn.py and loop.py say when each is used.
+# Turns: telling.py, turn_steps.py, taking_up.py and loop.py say when each is used.
 KEPT_UNTIL_REACHABLE: Final = "{cause} Your message is kept; I go on by myself once it works again."
 MEMORY_AWAY: Final = (
     "The memory does not answer. What you say is kept; I go on by myself once it works again. "
