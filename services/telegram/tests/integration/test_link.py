@@ -1,15 +1,16 @@
 """Trouble with Telegram is said plainly, the rest goes on, and it works again by itself."""
 
+import asyncio
 import json
-import logging
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
+from onechat_runtime.channels import new_channel
 from onechat_telegram.domain.link import LinkState
 
-from tests.fakes.bot_api import OWNER
-from tests.fakes.service_process import started
+from tests.fakes.bot_api import TOKEN
+from tests.fakes.service_process import ServiceProcess, started
 from tests.fakes.telegram_bench import Bench, Running
 
 
@@ -27,6 +28,35 @@ async def test_another_poller_is_said_and_it_works_again_by_itself(bench: Bench)
         assert state is LinkState.OTHER_POLLER
         assert "Another program" in trouble
         assert "telegram" not in running.board.troubles()
+
+
+async def test_status_and_health_say_that_there_is_another_poller_until_there_is_none(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.api.fail("getUpdates", code=409, times=None)
+    environ = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_BASE_URL": bench.api.address}
+    with started("telegram", tmp_path, ONECHAT_AGENT_ADDRESS=bench.agent_address, **environ) as service:
+        await _health(service, lambda page: "Another program" in page)
+        status = await _status(service)
+        bench.api.heal()
+        await _health(service, lambda page: "Another program" not in page)
+        afterwards = await _status(service)
+
+    assert status.link == telegram_service_pb2.LINK_STATE_OTHER_POLLER
+    assert afterwards.link == telegram_service_pb2.LINK_STATE_CONNECTED
+
+
+async def _health(service: ServiceProcess, wanted: Callable[[str], bool]) -> None:
+    """Return once its page is as wanted."""
+    async with asyncio.timeout(20):
+        while not wanted((await asyncio.to_thread(service.page, "/healthz"))[1]):
+            await asyncio.sleep(0.02)
+
+
+async def _status(service: ServiceProcess) -> telegram_service_pb2.GetStatusResponse:
+    async with new_channel(service.address, token=service.token("operator")) as channel:
+        stub = telegram_service_pb2_grpc.TelegramServiceStub(channel)
+        return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
 
 
 async def test_another_poller_for_ever_keeps_the_waits_growing_to_a_minute(bench: Bench) -> None:
@@ -101,28 +131,6 @@ async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> No
         "my_chat_member",
     ]
     assert running.api.calls["deleteWebhook"] == 1
-
-
-async def test_the_token_is_in_no_log_status_or_trace(
-    bench: Bench, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """It is part of every address, which httpx logs and errors quote."""
-    caplog.set_level(logging.DEBUG)
-    bench.api.fail("getMe", how="drop")
-    bench.api.fail("getUpdates", code=401)
-    bench.api.fail("sendMessage", code=500)
-    bench.api.chats.add(OWNER)
-    async with bench.running() as running, bench.time_flies():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.reply("hello")
-        await bench.api.until(lambda: bool(bench.api.sent))
-        stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel("operator"))
-        status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
-
-    written = capfd.readouterr()
-    everything = f"{caplog.text}{written.out}{written.err}{status}{running.board.troubles()}"
-    assert bench.api.token.split(":")[1] not in everything
-    assert "hello" not in everything
 
 
 def test_without_a_token_the_service_is_idle_and_healthy(tmp_path: Path) -> None:

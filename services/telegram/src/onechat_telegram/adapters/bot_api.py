@@ -153,7 +153,8 @@ class BotApi:
         raise found  # outside of the handler, so that its cause, which knows the address, is not attached
 
     def _meaning(self, error: telegram.error.TelegramError) -> BotApiError:
-        text = error.message.replace(self._token.reveal(), "TOKEN")[:200]
+        # Its second half alone is secret, and stays as it is in whatever spelling an address is quoted.
+        text = error.message.replace(self._token.reveal().partition(":")[2], "TOKEN")[:200]
         match error:
             case telegram.error.RetryAfter():
                 return TooManyCalls(text, retry_after_s=_seconds(error.retry_after))
