@@ -25,6 +25,7 @@ from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
+from onechat_agent.given import Given
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
 from onechat_agent.root_folder import open_root
@@ -220,20 +221,22 @@ async def living(
             return replace(change(seat), limits=limits) if limits else change(seat)
 
         service = await assemble(
-            settings=chosen,
-            store=store,
-            memory=through(plain),
-            images=images_through(plain.images),
-            scheduler=SchedulerClient(to_scheduler),
-            model=at_hand,
-            root=root,
-            zone="Europe/Rome",
-            prices={},
-            clock=clock,
-            rng=random.Random(7),
-            board=board,
-            far_tools=far_tools,
-            change=changed,
+            Given(
+                settings=chosen,
+                store=store,
+                memory=through(plain),
+                images=images_through(plain.images),
+                scheduler=SchedulerClient(to_scheduler),
+                model=at_hand,
+                root=root,
+                zone="Europe/Rome",
+                prices={},
+                clock=clock,
+                rng=random.Random(7),
+                board=board,
+                far_tools=far_tools,
+                change=changed,
+            )
         )
         async with serving(service.served, name=NAME, schema=store.schema, board=board) as loopback:
             house = House(loopback, memory, model, service.root, store, board)

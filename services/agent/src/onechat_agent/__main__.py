@@ -17,6 +17,7 @@ from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
+from onechat_agent.given import Given
 from onechat_agent.root_folder import open_root
 from onechat_agent.seating import make_workdir
 from onechat_agent.usage_book import read_prices
@@ -53,18 +54,20 @@ async def run(settings: AgentSettings) -> None:
         )
         memory = MemoryClient(to_memory, zone)
         service = await assemble(
-            settings=settings,
-            store=store,
-            memory=memory,
-            images=memory.images,
-            scheduler=SchedulerClient(to_scheduler),
-            model=model,
-            root=folder,
-            zone=zone,
-            prices=prices,
-            clock=clock,
-            rng=rng,
-            board=board,
+            Given(
+                settings=settings,
+                store=store,
+                memory=memory,
+                images=memory.images,
+                scheduler=SchedulerClient(to_scheduler),
+                model=model,
+                root=folder,
+                zone=zone,
+                prices=prices,
+                clock=clock,
+                rng=rng,
+                board=board,
+            )
         )
         background = [model.client.warm_up, *service.background]
         if model.demo is not None:
