@@ -1,6 +1,6 @@
 """Makes the seats of agents: from the settings and what is on disk of an agent, its words, tools and limits.
 
-What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of this service: assembly.py.
+What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of this service: household.py.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The transactions of a turn: its begin, its steps, its end, each one commit with its events.
 
-The table of turns.md's crash order is kept here and in turn.py: memory commits before the agent wherever both
-do. Rows: adapters/turn_rows.py.
+The table of turns.md's crash order is kept here, in turn.py and in turn_steps.py: memory commits before the
+agent wherever both do. Rows: adapters/turn_rows.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -47,10 +47,10 @@ class Held(MemoryClient):
 
 
 class Away(MemoryClient):
-    """A way to the memory that can be cut for the exchange of logs."""
+    """A way to the memory that can be cut for the exchange of logs, before it is done or after it."""
 
     def __init__(self) -> None:
-        self.is_away = False
+        self.is_away = self.loses_answers = False
 
     def over(self, inner: MemoryClient) -> MemoryClient:
         """Goes on by the way of `inner`."""
@@ -61,6 +61,8 @@ class Away(MemoryClient):
         if self.is_away:
             raise RemoteError(grpc.StatusCode.UNAVAILABLE, "away")
         await super().set_aside(log, staged=staged, kept=kept, label=label)
+        if self.loses_answers:
+            raise RemoteError(grpc.StatusCode.UNAVAILABLE, "lost")
 
 
 async def test_the_old_log_is_kept_whole_and_the_agent_knows_nothing_of_it(
@@ -188,6 +190,27 @@ async def test_a_memory_that_is_away_makes_it_fail_and_the_same_request_does_it_
         name = await reset(house, group.agent.agent_id)
 
         assert await kept(memory) == [name]
+
+
+async def test_killed_once_the_memory_has_exchanged_the_logs_the_same_request_exchanges_nothing_again(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel
+) -> None:
+    """What was said since is in the fresh log, and stays there."""
+    away = Away()
+    away.loses_answers = True
+    async with (
+        living(tmp_path, memory, model, through=away.over) as house,
+        admitted(house) as group,
+    ):
+        await _learned(group, "before")
+        with pytest.raises(RemoteError):
+            await reset(house, group.agent.agent_id)
+        await _learned(group, "since")
+    async with living(tmp_path, memory, model) as house, admitted(house) as group:
+        name = await reset(house, group.agent.agent_id)
+
+        assert await kept(memory) == [name]
+        assert await group.lines() == [f"work: [Telegram] {SOURCE}:\n| since"]
 
 
 async def test_what_comes_while_the_log_is_exchanged_is_logged_in_the_fresh_one(

@@ -1,6 +1,6 @@
 """What a turn may cost, and when it goes in circles. Pure.
 
-Sizes are UTF-8 bytes, tokens are the model's. What happens at a limit: turn.py.
+Sizes are UTF-8 bytes, tokens are the model's. What happens at a limit: turn_steps.py.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """A turn as it is stored: frozen at its begin, so that each step and each retry sends the same bytes.
 
-How one goes on: turn.py of the package. What the log holds of it: domain/turn_log.py.
+How one goes on: turn_steps.py of the package. What the log holds of it: domain/turn_log.py.
 """
 
 from dataclasses import dataclass
