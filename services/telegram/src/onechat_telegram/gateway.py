@@ -92,7 +92,7 @@ async def opened_gateway(
     await sending.open()
     background = (
         *(inbox.run, outbox.run, replies.run, *groups.background),
-        *(sending.run, sending.run_elsewhere, typing.run, drafts.run),
+        *(sending.run, typing.run, drafts.run),
     )
     return Gateway(outbox=outbox, groups=groups, adapter=side.adapter, background=background)
 

@@ -17,6 +17,7 @@ from onechat_telegram.domain.ids import BotId, MessageId
 from onechat_telegram.domain.outgoing import (
     PHOTO_BYTES_MAX,
     PICTURES,
+    Message,
     Outgoing,
     messages_of,
     without_picture,
@@ -41,6 +42,7 @@ class Putting:
         self._sends = sends
         self._agent = agent
         self._store = store
+        self._marked: set[tuple[int, int]] = set()  #: repeats whose mark is in the chat: piece, which repeat
 
     @property
     def bot(self) -> BotId:
@@ -68,12 +70,24 @@ class Putting:
         """The message that `piece` is in its chat now. Raises BotApiError."""
         if piece.kind is PieceKind.OUTCOME and (changed := await self._changed(piece)) is not None:
             return changed
-        *before, last = messages_of(piece)
-        for message in before:
-            await self._sends.send(piece.chat, message)
+        *marks, last = messages_of(piece)
+        for mark in marks:
+            await self._mark(piece, mark)
         if len(picture) > PHOTO_BYTES_MAX and last.picture is not None:
             last = replace(last, picture=PieceKind.DOCUMENT)
-        return await self._sends.send(piece.chat, last, picture)
+        message = await self._sends.send(piece.chat, last, picture)
+        self._marked.discard((piece.number, piece.repeats))
+        return message
+
+    async def _mark(self, piece: Outgoing, mark: Message) -> None:
+        """Have `mark` stand before a repeat without room for it: once, however often the rest is tried."""
+        if (piece.number, piece.repeats) in self._marked:
+            return
+        try:
+            await self._sends.send(piece.chat, mark)
+        except OutcomeUnknown as error:
+            raise NotReached(str(error)) from None  # two marks say no more than one
+        self._marked.add((piece.number, piece.repeats))
 
     async def _changed(self, piece: Outgoing) -> MessageId | None:
         """The question's message, which says now how it ended; None where it is not there to be changed."""

@@ -1,8 +1,9 @@
 """Sends pieces in their order: recorded as sending, sent, then message id and place in one transaction.
 
 What was certainly not sent is tried again for ever; what may have been is, in a private chat, sent once more,
-marked; what Telegram refuses loses what it is refused for, and if nothing is left it is set aside. The
-owner's chat has a lane of its own, which waits for no group. How one piece is put: putting.py.
+marked; what Telegram refuses loses what it is refused for, and if nothing is left it is set aside. Each chat
+has a lane of its own, since Telegram's limits are a chat's own too: one that has to wait holds up no other.
+How one piece is put: putting.py.
 """
 
 import asyncio
@@ -69,6 +70,7 @@ class Sending:
         self._rng = rng
         self._reached = reached
         self._moved = moved
+        self._at_work: set[ChatId] = set()  #: whose lanes are
 
     async def open(self) -> None:
         """Before anything is sent: what the last process was sending may be in the chat, and is repeated."""
@@ -85,40 +87,46 @@ class Sending:
             log.warning("pieces_repeated", pieces=repeated)
 
     async def run(self) -> None:
-        """Send to the owner's chat until cancelled."""
-        owner = await self._ownership.wait_known()
-        chat = private_chat_of(owner)
-        await self._run(lambda db: piece_store.next_piece(db, only=chat))
-
-    async def run_elsewhere(self) -> None:
-        """Send to all other chats until cancelled."""
-
-        def next_one(db: apsw.Connection) -> Outgoing | None:
-            owner = self._ownership.owner
-            return piece_store.next_piece(db, but=None if owner is None else private_chat_of(owner))
-
-        await self._run(next_one)
-
-    async def _run(self, next_one: Callable[[apsw.Connection], Outgoing | None]) -> None:
-        failures = 0
-        while True:
-            self._replies.added.clear()
-            piece = self._store.read(next_one)
-            if piece is None:
+        """Send until cancelled."""
+        async with asyncio.TaskGroup() as lanes:
+            while True:
+                self._replies.added.clear()
+                for chat in self._store.read(piece_store.chats_to_send_to):
+                    if chat not in self._at_work:
+                        self._at_work.add(chat)
+                        lanes.create_task(self._send_to(chat))
                 await self._replies.added.wait()
-                continue
-            try:
-                await self._finished(piece, failures)
-                failures = 0
-            except StoreFull:
+
+    async def _send_to(self, chat: ChatId) -> None:
+        """Send what is for `chat`, in order; ends when nothing is."""
+        failures = 0
+        try:
+            while (piece := self._store.read(lambda db: piece_store.next_piece(db, chat))) is not None:
+                delay_s = await self._tried(piece, failures)
+                if delay_s is None:
+                    failures = 0
+                    continue
                 failures += 1
-                await self._clock.sleep(delay_after(failures, NotReached(), 1.0))
-            except (BotApiError, RemoteError) as error:
-                failures += 1
-                cause = error if isinstance(error, BotApiError) else NotReached()
-                delay_s = round(delay_after(failures, cause, self._rng.uniform(*_SPREAD)), 1)
-                log.info("send_waits", piece=piece.number, error=type(error).__name__, again_in_s=delay_s)
                 await self._clock.sleep(delay_s)
+        finally:
+            # No await stands between the last look and this, so what is added is seen here or by `run`.
+            self._at_work.discard(chat)
+
+    async def _tried(self, piece: Outgoing, failures: int) -> float | None:
+        """None when `piece` is out of the way, or to be sent otherwise; else the seconds until its next try.
+
+        `failures` of it came before.
+        """
+        try:
+            await self._finished(piece, failures)
+        except StoreFull:
+            return delay_after(failures + 1, NotReached(), 1.0)
+        except (BotApiError, RemoteError) as error:
+            cause = error if isinstance(error, BotApiError) else NotReached()
+            delay_s = round(delay_after(failures + 1, cause, self._rng.uniform(*_SPREAD)), 1)
+            log.info("send_waits", piece=piece.number, error=type(error).__name__, again_in_s=delay_s)
+            return delay_s
+        return None
 
     async def _finished(self, piece: Outgoing, failures: int) -> None:
         """Send `piece`, to its end also when the service ends meanwhile: else it would be sent twice."""
@@ -154,6 +162,7 @@ class Sending:
             chat = error.chat
             log.info("chat_moved", piece=piece.number)
             await self._store.write(lambda db: self._moved(db, piece.chat, chat))
+            self._replies.added.set()  # for the lane of the new one
             return
         except BotApiError as error:
             await self._note(piece, PieceState.WAITING)

@@ -85,7 +85,7 @@ async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Run
         await asyncio.sleep(0)
         longest_s = max(longest_s, time.monotonic() - turn)
 
-    assert running.store.read(piece_store.next_piece) is not None or len(running.api.sent) == len(pieces)
+    assert running.store.read(piece_store.waiting) or len(running.api.sent) == len(pieces)
     assert longest_s < alone_s / 2
 
 
@@ -194,6 +194,33 @@ async def test_the_mark_of_a_full_piece_is_a_message_of_its_own(running: Running
     await running.api.until(lambda: len(running.api.sent) == 2)
 
     assert running.api.texts() == [REPEAT_MARK.strip(), "!" * 4096]
+
+
+async def test_a_mark_of_its_own_comes_once_however_often_the_rest_is_tried(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    bench.api.fail("sendMessage", how="drop")
+    bench.api.fail("sendMessage", code=500, skip=1, times=3)
+
+    async with bench.running(), bench.time_flies():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("!" * 4096)
+        await bench.agent.reply("next")
+        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
+
+    assert bench.api.texts() == [REPEAT_MARK.strip(), "!" * 4096, "next"]
+
+
+async def test_a_mark_without_an_answer_costs_nothing_of_what_it_marks(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    bench.api.fail("sendMessage", how="drop", times=2)
+
+    async with bench.running(), bench.time_flies():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("!" * 4096)
+        await bench.agent.reply("next")
+        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
+
+    assert bench.api.texts() == [REPEAT_MARK.strip(), "!" * 4096, "next"]
 
 
 async def test_a_piece_found_sending_at_the_start_is_repeated_and_marked(bench: Bench) -> None:

@@ -103,15 +103,18 @@ def _add(
         )
 
 
-def next_piece(
-    db: apsw.Connection, *, only: ChatId | None = None, but: ChatId | None = None
-) -> Outgoing | None:
-    """The oldest piece that is to be sent, in the chat `only`, or in any but `but`."""
+def chats_to_send_to(db: apsw.Connection) -> list[ChatId]:
+    """The chats that pieces are to be sent to."""
+    rows: list[Any] = db.execute(f"SELECT DISTINCT chat FROM pieces WHERE {_TO_SEND}").fetchall()
+    return [ChatId(row[0]) for row in rows]
+
+
+def next_piece(db: apsw.Connection, chat: ChatId) -> Outgoing | None:
+    """The oldest piece that is to be sent to `chat`."""
     rows: list[Any] = db.execute(
         "SELECT number, chat, text, entities, plain, repeats, kind, image, stream, proposal, answers, topic"
-        f" FROM pieces WHERE {_TO_SEND} AND (?1 IS NULL OR chat = ?1) AND (?2 IS NULL OR chat <> ?2)"
-        " ORDER BY number LIMIT 1",
-        (only, but),
+        f" FROM pieces WHERE {_TO_SEND} AND chat = ? ORDER BY number LIMIT 1",
+        (chat,),
     ).fetchall()
     for number, chat, text, entities, plain, repeats, kind, image, stream, proposal, answers, topic in rows:
         return Outgoing(
