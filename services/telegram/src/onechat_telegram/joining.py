@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import apsw
 from onechat_runtime.clock import Clock
-from onechat_runtime.outbox import Outbox
+from onechat_runtime.outbox import Outbox, Queued
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import joined_store
@@ -134,10 +134,14 @@ def _writer(part: Part) -> tuple[ChatId, UserId]:
     return part.written.chat, part.written.user
 
 
+def updates_in(db: apsw.Connection, lane: str) -> list[tuple[Queued, Any]]:
+    """The updates that wait in `lane`, the one at work too, in order; each with its JSON read."""
+    return [(queued, json.loads(queued.body)) for queued in Outbox.queued(db, kind=KIND, lane=lane)]
+
+
 def _waiting_in(db: apsw.Connection, lane: str) -> Iterator[Part]:
     """The messages that wait in `lane`, in order."""
-    for queued in Outbox.queued(db, kind=KIND, lane=lane):
-        update = json.loads(queued.body)
+    for queued, update in updates_in(db, lane):
         written = _written(update)
         if written is not None:
             yield Part(key=queued.key, update=update, written=written, came=queued.time)

@@ -10,6 +10,7 @@ from onechat_telegram.domain.bot_errors import ChatClosed, ChatMoved, NotReached
 from onechat_telegram.domain.ids import ChatId
 
 _INSIDE: Final = frozenset({"creator", "administrator", "member"})
+_NO_MESSAGE: Final = 2_000_000_000  # far beyond the ids that a bot's groups come to
 _NOT_SHOWN: Final = ("chat_admin_required", "member list is inaccessible")  # to a bot that is none
 
 
@@ -47,9 +48,13 @@ class BotGroups:
         return status in _INSIDE or (status == "restricted" and bool(found.get("is_member")))
 
     async def supergroup_of(self, basic: ChatId) -> ChatId | None:
-        """The supergroup that the basic group has become; None for one that is as it was, or left."""
+        """The supergroup that the basic group has become; None for one that is as it was, or left.
+
+        Only what would change something there is refused with the new number; this would take away a message
+        that cannot be.
+        """
         try:
-            await self._call("getChatMember", basic, user_id=self._api.bot)
+            await self._call("deleteMessage", basic, message_id=_NO_MESSAGE)
         except ChatMoved as moved:
             return moved.chat
         except (Refused, ChatClosed):

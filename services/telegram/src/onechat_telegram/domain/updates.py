@@ -112,7 +112,7 @@ def lane_of(update: object, owner: UserId | None) -> str:
         return "message"
     match incoming:
         case InGroup(chat=chat):
-            return f"group:{chat}"
+            return lane_of_group(chat)
         case Written() | Callback() if owner is not None and incoming.user != owner:
             return "stranger"
         case Callback():
@@ -120,6 +120,11 @@ def lane_of(update: object, owner: UserId | None) -> str:
         case Written() if incoming.is_command:
             return "command"
     return "message"
+
+
+def lane_of_group(chat: ChatId) -> str:
+    """The queue of what a group brings."""
+    return f"group:{chat}"
 
 
 def continues(before: Written, after: Written) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import grpc
 from onechat_runtime import logs
+from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
@@ -19,12 +20,12 @@ from onechat_telegram.adapters import place_store
 from onechat_telegram.adapters.bot_groups import BotGroups
 from onechat_telegram.domain.bot_errors import BotApiError, ChatClosed, Refused, TooManyCalls
 from onechat_telegram.domain.ids import ChatId
-from onechat_telegram.domain.updates import lane_of
+from onechat_telegram.domain.updates import lane_of, lane_of_group
 from onechat_telegram.groups.domain import ids
 from onechat_telegram.groups.domain.messages import Added, Heard, Moved, Removed
 from onechat_telegram.groups.ports import Take
 from onechat_telegram.identity import Identity
-from onechat_telegram.joining import Joining
+from onechat_telegram.joining import WAIT, Joining, updates_in
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.platform.events import (
     BecameSupergroup,
@@ -55,6 +56,7 @@ class Hearing:
         identity: Identity,
         ownership: Ownership,
         joining: Joining,
+        clock: Clock,
         reached: Reached,
     ) -> None:
         """`joining` finds what belongs to an update."""
@@ -63,6 +65,7 @@ class Hearing:
         self._identity = identity
         self._ownership = ownership
         self._joining = joining
+        self._clock = clock
         self._reached = reached
         self._take: Take | None = None
         self._listening = asyncio.Event()
@@ -100,7 +103,8 @@ class Hearing:
                 return await self._words(key, update)
             case BotJoined() as joined:
                 await self._note_basic_group(update)
-                await self._joined(joined)
+                if basic_group_of(update) is not None or not await self._is_of_a_move(joined.chat):
+                    await self._joined(joined)
             case BotGone(chat=chat):
                 await self._gone(chat)
             case BecameSupergroup(old=old, new=new):
@@ -117,10 +121,7 @@ class Hearing:
         return await self._give(message_of(self._identity.bot, [part.update for part in parts], topic))
 
     async def _joined(self, joined: BotJoined) -> None:
-        """The bot is in a group: newly, or in one that it knows under its old number."""
-        async with self._moving:
-            if await self._is_of_a_move(joined.chat):
-                return
+        """The bot is in a group in which it was under no other number."""
         try:
             await self._identity.learn()
         except BotApiError as error:
@@ -138,20 +139,36 @@ class Hearing:
 
     async def _is_of_a_move(self, chat: ChatId) -> bool:
         """Whether the bot is in `chat` since a group of its own became that; the move is told then."""
-        if self._store.read(lambda db: place_store.join_due(db, chat)):
-            await self._store.write(lambda db: place_store.joined(db, chat))
-            return True
-        old = await self._old_number_of(chat)
-        if old is not None:
-            await self._tell_move(old, chat, join_due=False)
-        return old is not None
+        async with self._moving:
+            if self._store.read(lambda db: place_store.join_due(db, chat)):
+                await self._store.write(lambda db: place_store.joined(db, chat))
+                return True
+            old = await self._old_number_of(chat)
+            if old is not None:
+                await self._tell_move(old, chat, join_due=False)
+            return old is not None
 
     async def _old_number_of(self, chat: ChatId) -> ChatId | None:
-        """The basic group that `chat` was, where that has still to be told: the join may be told first."""
-        for basic in self._store.read(place_store.basic_groups):
-            if basic != chat and await self._bots.supergroup_of(basic) == chat:
+        """The basic group that `chat` was, where that has still to be told: the join may be told first.
+
+        Telegram knows it by then, and the chat's own word of it is there or comes at once.
+        """
+        basics = self._store.read(place_store.basic_groups)
+        if not basics:
+            return None
+        if (old := self._told_by(chat)) is not None:
+            return old
+        for basic in basics:
+            if await self._bots.supergroup_of(basic) == chat:
                 return basic
-        return None
+        await self._clock.sleep(WAIT.total_seconds())
+        return self._told_by(chat)
+
+    def _told_by(self, chat: ChatId) -> ChatId | None:
+        """The basic group that `chat` was, by an update of it that waits."""
+        waiting = self._store.read(lambda db: updates_in(db, lane_of_group(chat)))
+        events = [read_event(update) for _, update in waiting if "message" in update]
+        return next((event.old for event in events if isinstance(event, BecameSupergroup)), None)
 
     async def _gone(self, chat: ChatId) -> None:
         await self._give(Removed(chat=ids.ChatId(str(chat))))

@@ -62,7 +62,7 @@ class GroupSide:
         self._chats: GroupChats | None = None
         self.identity = Identity(api, store)
         bots = BotGroups(api)
-        self.hearing = Hearing(store, bots, self.identity, ownership, Joining(store, clock), reached)
+        self.hearing = Hearing(store, bots, self.identity, ownership, Joining(store, clock), clock, reached)
         self.adapter = TelegramGroups(
             self.hearing, bots, store, self.identity, images, clock, lambda: self._answers.added.set()
         )
