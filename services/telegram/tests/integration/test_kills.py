@@ -4,20 +4,17 @@ Only where it may have been in the chat already does a reply come again, marked.
 """
 
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from onechat.agent.v1 import event_pb2
-from onechat_runtime.tokens import CALLERS, ensure_tokens, read_token
 from onechat_telegram.domain.proposals import YES
 from onechat_telegram.domain.wording import REPEAT_MARK
 
-from tests.fakes.agent_servicer import AgentServicer, agent_serving
-from tests.fakes.bot_api import OWNER, TOKEN, BotApi, listening
+from tests.fakes.agent_servicer import AgentServicer
 from tests.fakes.pictures import GIF, PNG
-from tests.fakes.telegram_process import TelegramProcess
+from tests.fakes.telegram_scene import Scene, scene_with
 
 MESSAGE_PLACES = (
     *("polled", "kept", "handing_over", "handed_over"),
@@ -30,50 +27,16 @@ COMMAND_PLACES = ("polled", "kept", "command_run", "settling", "sending", "sent"
 LONG = "\n\n".join(letter * 4000 for letter in "xyz")
 
 
-class Scene:
-    """A Bot API server and an agent that echoes, and runs of the gateway on one data folder."""
-
-    def __init__(self, data: Path, api: BotApi, agent: AgentServicer, agent_address: str) -> None:
-        self.api = api
-        self.agent = agent
-        self._data = data
-        self._environ = {
-            "TELEGRAM_TOKEN": TOKEN,
-            "TELEGRAM_OWNER_ID": str(OWNER),
-            "TELEGRAM_BASE_URL": api.address,
-            "ONECHAT_AGENT_ADDRESS": agent_address,
-        }
-
-    def start(self, place: str = "", nth: int = 1) -> TelegramProcess:
-        return TelegramProcess(self._data, self._environ, place, nth)
-
-    @asynccontextmanager
-    async def settled(self, condition: Callable[[], bool]) -> AsyncIterator[None]:
-        """A run that is not killed, from its start until `condition` holds."""
-        process = self.start()
-        try:
-            await self.api.until(condition, within_s=30)
-            yield
-        finally:
-            assert await process.stop() == 0
-
-
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
-    data = tmp_path / "data"
-    data.mkdir()
-    ensure_tokens(data)
-    tokens = {caller: read_token(data / "tokens" / caller) for caller in CALLERS}
+async def scene(tmp_path: Path) -> AsyncIterator[Scene[AgentServicer]]:
     agent = AgentServicer(replies=lambda delivery: f"echo of {delivery.text}")
-    async with listening(BotApi()) as api, agent_serving(agent, tokens=tokens) as loopback:
-        scene = Scene(data, api, agent, loopback.address)
-        api.chats.add(OWNER)
-        async with scene.settled(lambda: bool(agent.subscribed) or api.calls["getUpdates"] > 0):
-            await agent.until(lambda: bool(agent.subscribed))
+    async with scene_with(agent, tmp_path / "data") as scene:
         yield scene
 
 
-async def test_a_kill_at_any_place_of_a_messages_way_loses_and_repeats_nothing(scene: Scene) -> None:
+async def test_a_kill_at_any_place_of_a_messages_way_loses_and_repeats_nothing(
+    scene: Scene[AgentServicer],
+) -> None:
     for place in MESSAGE_PLACES:
         scene.api.say(f"killed at {place}")
         await scene.start(place).killed()
@@ -87,7 +50,7 @@ async def test_a_kill_at_any_place_of_a_messages_way_loses_and_repeats_nothing(s
     _assert_shown(scene.api.texts(), [f"echo of {text}" for text in [*said, "the end"]])
 
 
-async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene) -> None:
+async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene[AgentServicer]) -> None:
     for place in COMMAND_PLACES:
         scene.api.say(f"/usage {place}")
         await scene.start(place).killed()
@@ -102,7 +65,7 @@ async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene) 
 
 
 async def test_a_kill_at_any_place_of_an_albums_way_gives_one_message_with_all_its_pictures(
-    scene: Scene,
+    scene: Scene[AgentServicer],
 ) -> None:
     for place in ALBUM_PLACES:
         scene.api.people.show_album([(PNG, f"{place} a"), (GIF, ""), (PNG, f"{place} c")])
@@ -118,7 +81,9 @@ async def test_a_kill_at_any_place_of_an_albums_way_gives_one_message_with_all_i
         assert [scene.agent.images[name] for name in delivery.images] == [PNG, GIF, PNG]
 
 
-async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(scene: Scene) -> None:
+async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(
+    scene: Scene[AgentServicer],
+) -> None:
     places = [place for place in ALBUM_PLACES if place != "stored"]
     for place in places:
         scene.api.say(place.ljust(4096, "-"))
@@ -132,7 +97,7 @@ async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(s
     assert scene.agent.texts() == [*(f"{place.ljust(4096, '-')}its rest" for place in places), "the end"]
 
 
-async def test_a_kill_at_any_place_of_a_pictures_way_shows_it_once(scene: Scene) -> None:
+async def test_a_kill_at_any_place_of_a_pictures_way_shows_it_once(scene: Scene[AgentServicer]) -> None:
     scene.agent.images["0123456789abcdef.png"] = PNG
     for place in OUT_PLACES:
         shown = event_pb2.ShownImage(image="0123456789abcdef.png", caption=f"killed at {place}")
@@ -147,7 +112,9 @@ async def test_a_kill_at_any_place_of_a_pictures_way_shows_it_once(scene: Scene)
     _assert_shown(scene.api.texts()[:-1], [f"killed at {place}" for place in OUT_PLACES])
 
 
-async def test_a_kill_at_any_place_of_a_presss_way_gives_one_answer_that_is_shown(scene: Scene) -> None:
+async def test_a_kill_at_any_place_of_a_presss_way_gives_one_answer_that_is_shown(
+    scene: Scene[AgentServicer],
+) -> None:
     for number, place in enumerate(PRESS_PLACES):
         await scene.agent.propose(number + 1, f"killed at {place}")
     async with scene.settled(lambda: len(scene.api.sent) == len(PRESS_PLACES)):
@@ -163,7 +130,9 @@ async def test_a_kill_at_any_place_of_a_presss_way_gives_one_answer_that_is_show
     assert not any("reply_markup" in message for message in scene.api.sent)
 
 
-async def test_killed_three_times_after_the_hand_over_there_is_one_answer(scene: Scene) -> None:
+async def test_killed_three_times_after_the_hand_over_there_is_one_answer(
+    scene: Scene[AgentServicer],
+) -> None:
     scene.api.say("hello")
     for _ in range(3):
         await scene.start("handed_over").killed()
@@ -175,7 +144,9 @@ async def test_killed_three_times_after_the_hand_over_there_is_one_answer(scene:
     assert scene.api.texts() == ["echo of hello"]
 
 
-async def test_killed_between_two_pieces_the_next_run_goes_on_with_the_second(scene: Scene) -> None:
+async def test_killed_between_two_pieces_the_next_run_goes_on_with_the_second(
+    scene: Scene[AgentServicer],
+) -> None:
     scene.api.say(LONG)
     await scene.start("recorded").killed()
 
@@ -186,7 +157,7 @@ async def test_killed_between_two_pieces_the_next_run_goes_on_with_the_second(sc
 
 
 @pytest.mark.soak
-async def test_sixty_kills_in_two_hundred_messages(scene: Scene) -> None:
+async def test_sixty_kills_in_two_hundred_messages(scene: Scene[AgentServicer]) -> None:
     rng = random.Random(20261130)
     said = [f"message {number}" for number in range(200)]
     unsaid = list(reversed(said))
