@@ -118,7 +118,7 @@ class Handover:
         told = json.loads(answer)
         if told["pairs"]:
             self._ownership.pair(db, UserId(told["chat"]))
-        pieces = tuple(_in_columns(piece) for piece in plain_pieces_of(told["text"].strip("\n")))
+        pieces = tuple(_in_columns(piece) for piece in plain_pieces_of(told["text"]))
         piece_store.add_answer(db, key, ChatId(told["chat"]), pieces, self._clock.now())
         self._replies.look_when_committed()
 

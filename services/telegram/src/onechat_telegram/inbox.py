@@ -1,8 +1,8 @@
 """What comes from Telegram: polled, kept with the next offset in one transaction, confirmed by the next poll.
 
 The inbox is the runtime's outbox, with the raw update as the body: handing it over is handover.py's.
-Messages, commands, buttons, what strangers write and what each group brings wait in a lane each, so that
-/stop passes what waits, and nobody the owner's. What waits for its rest: joining.py.
+Messages, commands, /stop, buttons, what strangers write and what each group brings wait in a lane each, so
+that /stop passes what waits, and nobody the owner's. What waits for its rest: joining.py.
 """
 
 import json

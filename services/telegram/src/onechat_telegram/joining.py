@@ -92,7 +92,7 @@ class Joining:
 
 def lane_for(db: apsw.Connection, update: object, lane: str) -> str:
     """The lane for `update`, whose own is `lane`: the rest of a long text is no command, whatever it is."""
-    after = _written(update) if lane == "command" else None
+    after = _written(update) if lane in {"command", "stop"} else None
     if after is None:
         return lane
     before = [part.written for part in _waiting_in(db, LANE) if part.written.chat == after.chat][-1:]

@@ -101,6 +101,21 @@ async def test_the_settings_owner_needs_no_code(running: Running) -> None:
     assert status.pairing_code == ""
 
 
+async def test_whom_the_settings_name_is_the_owner_only_as_long_as_they_do(bench: Bench) -> None:
+    """What they write while they are does not pair; and nobody who has paired outdoes the settings."""
+    async with bench.running() as running:
+        running.api.say("/start")
+        await running.api.until(lambda: running.api.texts() == [ALREADY_YOURS])
+    async with bench.running(owner=None) as running:
+        assert running.ownership.owner is None
+        running.api.say(f"/start {running.ownership.code}")
+        await running.api.until(lambda: running.api.texts()[-1:] == [WELCOME])
+    async with bench.running(owner=STRANGER) as running:
+        running.api.say("mine?")
+        await running.api.until(lambda: running.api.texts()[-1:] == [NOT_FOR_YOU])
+        assert not running.agent.deliveries
+
+
 async def _status(running: Running, caller: str) -> telegram_service_pb2.GetStatusResponse:
     stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel(caller))
     return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)

@@ -119,6 +119,20 @@ async def test_a_file_that_is_no_picture_is_told_and_its_words_go_on(running: Ru
     assert running.agent.texts() == [f"look\n{UNSEEN}"]
 
 
+async def test_what_is_wrong_with_several_pictures_of_an_album_is_told_once(
+    running: Running, bench: Bench
+) -> None:
+    for content, caption in ((b"no picture", "a"), (b"none", "b"), (PNG, "c")):
+        running.api.people.show_file(content, caption, mime="image/png", media_group_id="album-1")
+
+    async with bench.time_flies():
+        await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.texts() == [PICTURE_UNKNOWN]
+    assert running.agent.texts() == [f"a\nb\nc\n{UNSEEN[:-1]}, a picture]"]
+    assert contents(running) == [[PNG]]
+
+
 async def test_a_picture_waits_for_what_passes_and_what_came_after_it_too(bench: Bench) -> None:
     async with bench.running() as running, bench.time_flies():
         running.api.fail("getFile", code=429, retry_after=30)

@@ -47,6 +47,46 @@ async def test_an_edited_message_goes_again_marked_as_an_edit(running: Running) 
     assert delivery.text.endswith("\nhello")
 
 
+async def test_an_edit_that_comes_before_its_message_was_handed_over_follows_it(bench: Bench) -> None:
+    bench.agent.fail("Deliver", code=grpc.StatusCode.UNAVAILABLE, times=2)
+    async with bench.running() as running, bench.time_flies():
+        message = running.api.say("helo")
+        running.api.edit(message, "hello", edit_date=1_900_000_000)
+        await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert [text.split("\n")[-1] for text in bench.agent.texts()] == ["helo", "hello"]
+
+
+async def test_an_edited_command_is_run_as_it_is_now_and_counts_from_then(running: Running) -> None:
+    """Else /stop would stop only what began before the first writing."""
+    message = running.api.say("/stop Huose", date=1_700_000_000)
+    running.api.edit(message, "/stop House", edit_date=1_700_000_060)
+    await running.api.until(lambda: len(running.api.sent) == 2)
+
+    assert running.api.texts() == ["did /stop Huose", "did /stop House"]
+    assert [command.time.seconds for command in running.agent.commands.values()] == [
+        1_700_000_001,
+        1_700_000_061,
+    ]
+
+
+async def test_nothing_is_handed_over_before_answers_can_be_followed(bench: Bench) -> None:
+    """Else an answer that is quick would lie before the place in the events, and never be shown."""
+    bench.agent.fail("Subscribe", code=grpc.StatusCode.RESOURCE_EXHAUSTED)
+    bench.agent.replies = lambda delivery: f"echo of {delivery.text}"
+    bench.api.chats.add(OWNER)
+    async with bench.running() as running:
+        running.api.say("hello")
+        await bench.api.until(lambda: "joined" in running.passed)
+        await bench.clock.until_sleeping()
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not bench.agent.calls["Deliver"]
+
+        async with bench.time_flies():
+            await bench.api.until(lambda: bench.api.texts() == ["echo of hello"])
+
+
 async def test_ids_that_begin_anew_at_a_lower_number_are_read(running: Running) -> None:
     """After a quiet week Telegram numbers updates from anywhere."""
     running.api.say("before")
@@ -127,6 +167,19 @@ async def test_stop_passes_messages_that_wait(running: Running) -> None:
     held.released.set()
 
 
+async def test_stop_passes_other_commands(running: Running) -> None:
+    """Their answers may take seconds, such as that of a yes, which waits a little for how its run went."""
+    held = running.agent.fail("RunCommand", times=1)
+    held.released = asyncio.Event()
+    running.api.say("/yes 7")
+    await running.agent.until(lambda: running.agent.calls["RunCommand"] == 1)
+
+    running.api.say("/stop")
+    await running.api.until(lambda: running.api.texts() == ["did /stop"])
+
+    held.released.set()
+
+
 async def test_an_answer_in_columns_is_shown_in_letters_of_one_width(running: Running) -> None:
     running.api.say("/usage  of  columns")
 
@@ -143,6 +196,33 @@ async def test_a_line_that_only_looks_like_a_command_is_a_message(running: Runni
     await running.agent.until(lambda: bool(running.agent.deliveries))
 
     assert running.agent.texts() == ["/etc/passwd is a file"]
+
+
+async def test_what_looks_like_a_path_keeps_its_place_among_the_messages(running: Running) -> None:
+    held = running.agent.fail("Deliver", times=1)
+    held.released = asyncio.Event()
+    running.api.say("read this:")
+    await running.agent.until(lambda: running.agent.calls["Deliver"] == 1)
+    running.api.say("/etc/hosts please")
+    running.api.say("/help")
+    await running.api.until(lambda: running.api.texts() == ["did /help"])
+
+    held.released.set()
+    await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert running.agent.texts() == ["read this:", "/etc/hosts please"]
+    assert running.agent.calls["RunCommand"] == 1
+
+
+async def test_what_the_agent_takes_for_no_command_is_a_message(running: Running) -> None:
+    """Which lines are commands is the agent's to say, perhaps of another version."""
+    running.agent.fail("RunCommand", code=grpc.StatusCode.INVALID_ARGUMENT, reason="NOT_A_COMMAND")
+
+    running.api.say("/tmp is full")
+    await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    assert running.agent.texts() == ["/tmp is full"]
+    assert not running.api.sent
 
 
 async def test_a_kind_that_is_not_read_gets_one_line(running: Running) -> None:

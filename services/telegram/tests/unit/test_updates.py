@@ -101,6 +101,82 @@ def test_an_edit_says_which_message_it_replaces() -> None:
     assert for_agent([incoming]) == "[edited; replaces what I wrote on 2027-01-15 at 08:00:00 UTC]\nhello"
 
 
+@pytest.mark.parametrize(
+    ("fields", "replaced"),
+    [
+        ({"text": "a" * 3999}, "what I wrote"),
+        ({"text": "a" * 4000}, "all or the first part of what I wrote"),
+        ({"photo": [], "caption": "b", "media_group_id": "5"}, "a part of what I sent"),
+    ],
+)
+def test_an_edit_of_one_part_does_not_claim_to_replace_the_whole(
+    fields: dict[str, Any], replaced: str
+) -> None:
+    """Telegram tells an edited part alone, and of a text not whether it was one."""
+    incoming = read_update({"edited_message": message(edit_date=1_800_000_060, **fields)["message"]})
+
+    assert isinstance(incoming, Written)
+    assert for_agent([incoming]).startswith(f"[edited; replaces {replaced} on 2027-01-15 at ")
+
+
+def link(offset: int, length: int, url: str = "https://x.example/a?b=c") -> dict[str, Any]:
+    return {"type": "text_link", "offset": offset, "length": length, "url": url}
+
+
+def test_the_address_behind_words_is_written_after_them() -> None:
+    """Telegram sends it beside the text, where the agent would not see it; its offsets are UTF-16 units."""
+    entities = [link(11, 5, "https://y.example/"), {"type": "bold", "offset": 3, "length": 4}, link(3, 4)]
+
+    said = written(text="🎩 here or there", entities=entities)
+    shown = written(photo=[], caption="here", caption_entities=[link(0, 4)])
+
+    assert for_agent([said]) == "🎩 here (https://x.example/a?b=c) or there (https://y.example/)"
+    assert for_agent([shown]) == "here (https://x.example/a?b=c)"
+    assert said.text == "🎩 here or there"
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        link(0, 4, ""),
+        link(5, 23),
+        {"type": "url", "offset": 5, "length": 23},
+        {"type": "text_mention", "offset": 0, "length": 4, "user": ADA},
+    ],
+)
+def test_an_address_that_can_be_read_already_is_not_repeated(entity: dict[str, Any]) -> None:
+    assert for_agent([written(text="here https://x.example/a?b=c", entities=[entity])]) == (
+        "here https://x.example/a?b=c"
+    )
+
+
+def test_addresses_in_others_words_stay_in_them() -> None:
+    """Forwarded or answered ones, or a part of those; and none can end the mark of its line."""
+    origin = {"type": "hidden_user", "sender_user_name": "Eve"}
+    replied = {
+        "message_id": 3,
+        "from": ADA,
+        "text": "see here",
+        "entities": [link(4, 4, "http://x\n.example")],
+    }
+
+    forward = written(text="here", entities=[link(0, 9)], forward_origin=origin)
+    answer = written(text="yes", reply_to_message=replied)
+    chosen = written(
+        text="yes", reply_to_message=replied, quote={"text": "here", "entities": [link(0, 4)], "position": 4}
+    )
+
+    assert for_agent([forward]) == "Forwarded, written by Eve:\n| here (https://x.example/a?b=c)"
+    assert for_agent([answer]) == "In reply to what Ada L wrote:\n| see here (http://x.example)\nyes"
+    assert for_agent([chosen]) == "In reply to what Ada L wrote:\n| here (https://x.example/a?b=c)\nyes"
+
+
+def test_an_address_at_a_seam_changes_nothing_of_how_parts_are_joined() -> None:
+    parts = [written(text="a" * 4096, entities=[link(4095, 1)]), written(text="b")]
+
+    assert for_agent(parts) == "a" * 4096 + " (https://x.example/a?b=c)b"
+
+
 def test_halves_of_letters_are_joined_or_replaced() -> None:
     """JSON may hold them; nothing later may fail on one."""
     assert for_agent([written(text="\ud83c\udf78 \ud83c x")]) == "🍸 \ufffd x"
@@ -300,7 +376,14 @@ def test_anything_else_is_passed_over(update: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("update", "lane"),
     [
-        (message(text="/stop"), "command"),
+        (message(text="/stop"), "stop"),
+        (message(text="/Stop@my_bot House"), "stop"),
+        (message(text="/stops"), "command"),
+        (message(text="/stop/it"), "message"),
+        (message(text="/usage"), "command"),
+        (message(text="/etc/hosts is a file"), "message"),
+        (message(text="/é"), "message"),
+        (message(text="/7"), "message"),
         (message(text="stop"), "message"),
         (message(text="/"), "message"),
         (message(text="/stop", forward_origin={}), "message"),
@@ -326,6 +409,7 @@ def test_commands_pass_what_waits_and_strangers_hold_up_nobody(update: object, l
         ("/stop House", "/stop House"),
         ("/stop@my_bot House", "/stop House"),
         ("/start", Start(code="")),
+        ("/Start abc", Start(code="abc")),
         ("/start@my_bot abc ", Start(code="abc")),
         ("/whatsapp pair +977 98", "/whatsapp pair +977 98"),
     ],

@@ -28,7 +28,7 @@ def command_of(text: str) -> Start | str:
     """What the command line `text` asks for: Start, or the line for the agent, without "@bot"."""
     name, blank, rest = whole_letters(text).partition(" ")
     bare = name.split("@", 1)[0]
-    if bare == "/start":
+    if bare.lower() == "/start":
         return Start(code=rest.strip())
     return f"{bare}{blank}{rest}".rstrip()
 

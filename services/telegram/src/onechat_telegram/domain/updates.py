@@ -5,12 +5,14 @@ message_kinds.py; a press of a button: callbacks.py; how a message is worded for
 agent: wording.py.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from onechat_telegram.domain.callbacks import Callback, read_callback
 from onechat_telegram.domain.ids import ChatId, MessageId, UserId
+from onechat_telegram.domain.links import Link, links_of, with_addresses
 from onechat_telegram.domain.message_kinds import Picture, kind_not_read, picture_of
 from onechat_telegram.domain.utf16 import units
 
@@ -20,6 +22,9 @@ LONG_UNITS: Final = 4000  #: a text of so many may be the first part of one that
 
 A_PICTURE: Final = "[a picture]"
 
+# As the agent service reads them: a path such as /etc/hosts is a message.
+_COMMAND: Final = re.compile(r"/([A-Za-z_]+)(?:@\w+)?(?:\s|$)")
+_STOP: Final = "stop"
 _GROUPS: Final = frozenset({"group", "supergroup"})
 
 
@@ -42,6 +47,7 @@ class Written:
     date: int  #: seconds since 1970, UTC
     edit_date: int | None  #: seconds since 1970 of this state of it; None for one that is not edited
     text: str  #: or the caption; empty without one
+    links: tuple[Link, ...]  #: addresses that words of it stand for
     picture: Picture | None
     not_read: str  #: what it holds that is not read yet, plural: "Videos"; empty for nothing of that sort
     album: str  #: the same for all parts of an album; empty for none
@@ -52,7 +58,13 @@ class Written:
     def is_command(self) -> bool:
         """Whether it may be a command line; somebody else's words, captions and long texts never are."""
         bare = self.forwarded is None and self.picture is None and not self.not_read
-        return bare and self.text[:1] == "/" and self.text[1:2].isalpha() and not self.is_long
+        return bare and not self.is_long and _COMMAND.match(self.text) is not None
+
+    @property
+    def stops(self) -> bool:
+        """Whether it is the command that ends what is being done, which waits for no other."""
+        command = _COMMAND.match(self.text) if self.is_command else None
+        return command is not None and command[1].lower() == _STOP
 
     @property
     def is_long(self) -> bool:
@@ -104,7 +116,8 @@ def written_in(update: Mapping[str, Any]) -> Written | None:
 def lane_of(update: object, owner: UserId | None) -> str:
     """The queue that `update` waits in. Never raises.
 
-    Commands and buttons don't wait behind messages, and nothing of the owner's behind what others write.
+    Commands and buttons don't wait behind messages, /stop not behind other commands, and nothing of the
+    owner's behind what others write.
     """
     try:
         incoming = read_update(update) if isinstance(update, Mapping) else PassedOver()
@@ -117,6 +130,8 @@ def lane_of(update: object, owner: UserId | None) -> str:
             return "stranger"
         case Callback():
             return "button"
+        case Written() if incoming.stops:
+            return "stop"
         case Written() if incoming.is_command:
             return "command"
     return "message"
@@ -139,7 +154,7 @@ def continues(before: Written, after: Written) -> bool:
 
 
 def _written(message: Mapping[str, Any], chat: ChatId, edited: bool) -> Written | PassedOver:
-    text = str(message.get("text", message.get("caption", "")))
+    text = _text(message)
     picture, not_read = picture_of(message), kind_not_read(message)
     if not text and picture is None and (edited or not not_read):
         return PassedOver()  # a service message; or what is not read, and was told when it came
@@ -150,6 +165,7 @@ def _written(message: Mapping[str, Any], chat: ChatId, edited: bool) -> Written 
         date=int(message["date"]),
         edit_date=int(message["edit_date"]) if edited else None,
         text=text,
+        links=_links(message),
         picture=picture,
         not_read=not_read,
         album=str(message.get("media_group_id", "")),
@@ -166,18 +182,29 @@ def _origin(origin: Mapping[str, Any]) -> Quote:
 
 
 def _answered(message: Mapping[str, Any]) -> Quote | None:
-    chosen = message.get("quote", {}).get("text")
+    chosen = _readable(message.get("quote", {}))
     if "external_reply" in message:  # to a message of another chat, of which only the chosen words come
         author = _origin(message["external_reply"]["origin"]).author
-        return Quote(author=author, text=str(chosen), from_bot=False) if chosen else None
+        return Quote(author=author, text=chosen, from_bot=False) if chosen else None
     replied = message.get("reply_to_message")
     if replied is None:
         return None
-    text = chosen or replied.get("text") or replied.get("caption") or _wordless(replied)
+    text = chosen or _readable(replied) or _wordless(replied)
     author = replied.get("from", {})
-    return (
-        Quote(author=name_of(author), text=str(text), from_bot=bool(author.get("is_bot"))) if text else None
-    )
+    return Quote(author=name_of(author), text=text, from_bot=bool(author.get("is_bot"))) if text else None
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return str(message.get("text", message.get("caption", "")))
+
+
+def _links(message: Mapping[str, Any]) -> tuple[Link, ...]:
+    return links_of(_text(message), message.get("entities", message.get("caption_entities", ())))
+
+
+def _readable(message: Mapping[str, Any]) -> str:
+    """The words of a message that is answered, or of what was chosen of one; empty without any."""
+    return with_addresses(_text(message), _links(message))
 
 
 def _wordless(replied: Mapping[str, Any]) -> str:

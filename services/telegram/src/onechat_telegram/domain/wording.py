@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
+from onechat_telegram.domain.links import with_addresses
 from onechat_telegram.domain.updates import Quote, Written
 from onechat_telegram.domain.utf16 import units
 
@@ -38,7 +39,7 @@ def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
     blocks = []
     if first.edit_date is not None:
         sent = datetime.fromtimestamp(first.date, UTC)
-        blocks.append(f"[edited; replaces what I wrote on {sent:%Y-%m-%d at %H:%M:%S} UTC]")
+        blocks.append(f"[edited; replaces {_replaced(first)} on {sent:%Y-%m-%d at %H:%M:%S} UTC]")
     if first.answers is not None:
         blocks.append(_answering(first.answers))
     for author, said in groupby(parts, key=lambda part: part.forwarded):
@@ -50,17 +51,8 @@ def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Texts that follow one another, as one.
-
-    A part that had no room for the next letter was cut there; any other at a blank, which Telegram drops.
-    """
-    whole = ""
-    before = ""
-    for text in filter(None, texts):
-        cut_within = units(before) + units(text[0]) > PART_UNITS
-        whole += text if not whole or cut_within else f"\n{text}"
-        before = text
-    return whole
+    """Texts that follow one another, as one."""
+    return "".join(seam + text for seam, text in zip(_seams(texts), texts, strict=True))
 
 
 def not_read(parts: Sequence[Written]) -> str:
@@ -95,9 +87,31 @@ def one_line(text: str) -> str:
     return " ".join(whole_letters(text).split())
 
 
+def _replaced(edit: Written) -> str:
+    """What an edited message was, whose other parts Telegram does not tell again."""
+    if edit.album:
+        return "a part of what I sent"
+    return "all or the first part of what I wrote" if edit.is_long else "what I wrote"
+
+
+def _seams(texts: Sequence[str]) -> list[str]:
+    """What stands before each of `texts` when they are made one.
+
+    A part that had no room for the next letter was cut there; any other at a blank, which Telegram drops.
+    """
+    seams, before = [], ""
+    for text in texts:
+        cut_within = bool(text) and units(before) + units(text[0]) > PART_UNITS
+        seams.append("\n" if text and before and not cut_within else "")
+        before = text or before
+    return seams
+
+
 def _said(author: Quote | None, parts: Sequence[Written]) -> list[str]:
     """The words of `parts`, which all have the same author; the owner where that is None."""
-    text = whole_letters(joined([part.text for part in parts]))
+    seams = _seams([part.text for part in parts])
+    shown = [with_addresses(part.text, part.links) for part in parts]
+    text = whole_letters("".join(map("".join, zip(seams, shown, strict=True))))
     if author is None:
         return [text] if text else []
     by = one_line(author.author)
