@@ -92,6 +92,22 @@ async def test_a_members_private_message_is_taken_by_the_agent_of_the_group(agen
     await until_known(agents, garden, 1)
 
 
+async def test_what_a_group_or_a_member_writes_is_for_the_agent_of_that_group_alone(
+    agents: GroupAgents,
+) -> None:
+    """Another group's words would pass for a member's private ones, and the root's agent must get neither."""
+    garden, cars = await agents.create(GARDEN, "Garden"), await agents.create(CARS, "Cars")
+
+    for to, source in ((garden, CARS), (AgentId("root"), GARDEN), (AgentId("root"), Source("telegram:71"))):
+        with pytest.raises(RemoteError) as refused:
+            await agents.deliver(learned(to, "k1", source=source))
+        assert refused.value.reason == "DELIVERY_INVALID"
+
+    await agents.deliver(learned(cars, "k1", source=CARS))
+    await until_known(agents, cars, 1)
+    assert (await agents.look(garden)).messages == 0
+
+
 async def test_a_reset_begins_a_fresh_log_once_for_its_request(agents: GroupAgents) -> None:
     garden = await agents.create(GARDEN, "Garden")
     await agents.deliver(learned(garden, "k1"))

@@ -27,6 +27,12 @@ class AgentUnknown(ServiceError):
     code, reason = grpc.StatusCode.NOT_FOUND, "AGENT_UNKNOWN"
 
 
+class DeliveryInvalid(ServiceError):
+    """The agent of a group takes what is of its own group and of its members, and nobody else does."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "DELIVERY_INVALID"
+
+
 @dataclass(kw_only=True)
 class GroupsAgentServicer(AgentServicer):
     """The agent service's state, groups included."""
@@ -53,6 +59,8 @@ class GroupsAgentServicer(AgentServicer):
 
     async def Deliver(self, request: Any, context: Any) -> service.DeliverResponse:
         new = [one for one in request.deliveries if one.key not in self.deliveries]
+        if not all(map(self._finds_its_agent, new)):
+            raise DeliveryInvalid
         response = await super().Deliver(request, context)
         for one in new:
             if one.to in self.logs:
@@ -89,6 +97,12 @@ class GroupsAgentServicer(AgentServicer):
         await self.tell(
             reply=reply, agent_id=agent.agent_id, agent=agent.name, audience=source, turn=f"t:{delivery.key}"
         )
+
+    def _finds_its_agent(self, delivery: delivery_pb2.NewDelivery) -> bool:
+        if not delivery.source.startswith("telegram:"):
+            return True
+        group = self.groups.get(delivery.source)
+        return delivery.to in self.logs if group is None else delivery.to == group.agent_id
 
     def _agent(self, wanted: str) -> service.Agent:
         for agent in self.groups.values():
