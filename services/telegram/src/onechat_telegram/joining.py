@@ -129,9 +129,10 @@ def _complete(parts: Sequence[Part], waiting: Sequence[Part]) -> bool:
     return not last.written.is_long or len(parts) >= PARTS_MAX or theirs[-1] is not last
 
 
-def _writer(part: Part) -> tuple[ChatId, UserId]:
-    """Who wrote it, and where: in a group others write in between."""
-    return part.written.chat, part.written.user
+def _writer(part: Part) -> tuple[ChatId, UserId, int | None]:
+    """Who wrote it, and where: in a group others write in between, and in a forum also in other topics."""
+    message = part.update.get("message", {})
+    return part.written.chat, part.written.user, message.get("message_thread_id")
 
 
 def updates_in(db: apsw.Connection, lane: str) -> list[tuple[Queued, Any]]:

@@ -186,6 +186,20 @@ async def test_an_album_and_a_long_text_are_one_message_each_though_others_write
     assert f"{'a' * 4096}b {BOT}" in long.text
 
 
+async def test_what_is_written_in_two_topics_at_once_is_not_one_text(house: House) -> None:
+    chat = await house.served("Garden", [BEN], forum=True)
+    topic = house.api.groups.open_topic(chat, "Roses")
+    house.api.say("a" * 4096, user=BEN, chat=chat)
+    house.api.say(f"{BOT} b", user=BEN, chat=chat, thread=topic)
+
+    async with house.bench.time_flies():
+        await house.until_delivered("Garden", 2)
+
+    _, addressed = house.delivered("Garden")
+    assert addressed.text.endswith(f"{BOT} b")
+    assert "aa" not in addressed.text
+
+
 async def test_of_who_is_not_served_no_picture_is_fetched(house: House) -> None:
     """Else anybody could fill the disk of the agent service."""
     asked = house.api.groups.found("Garden", [BEN])

@@ -236,6 +236,32 @@ def test_code_in_a_texts_continuation_stands_where_it_is_in_the_whole() -> None:
     assert [message.text[begin:end] for begin, end in message.code] == ["@x"]
 
 
+def test_addresses_stand_after_their_words_and_are_no_place_for_a_name() -> None:
+    """The agent reads text alone; but what nobody sees in Telegram must not call the bot."""
+    first = update(
+        text="😀 see this `a` and that",
+        entities=[
+            entity("text_link", 7, 4, url="https://x.example/robobot"),
+            entity("code", 12, 3),
+            entity("text_link", 20, 4, url="https://y.example"),
+        ],
+        media_group_id="1",
+    )
+    second = update(text="then `b`", message_id=8, entities=[entity("code", 5, 3)], media_group_id="1")
+
+    message = heard(first, second)
+
+    assert message.text == (
+        "😀 see this (https://x.example/robobot) `a` and that (https://y.example)\nthen `b`"
+    )
+    assert [message.text[begin:end] for begin, end in message.code] == [
+        " (https://x.example/robobot)",
+        " (https://y.example)",
+        "`a`",
+        "`b`",
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [

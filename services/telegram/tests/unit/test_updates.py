@@ -19,7 +19,7 @@ from onechat_telegram.domain.ids import (
 from onechat_telegram.domain.message_kinds import OTHER_PICTURES, PICTURE_MAX
 from onechat_telegram.domain.pairing import CODE_LETTERS, new_code, same_code
 from onechat_telegram.domain.updates import InGroup, PassedOver, Written, continues, lane_of, read_update
-from onechat_telegram.domain.wording import for_agent, joined, marked, not_read
+from onechat_telegram.domain.wording import for_agent, marked, not_read, seams
 
 ADA = {"id": 1, "is_bot": False, "first_name": "Ada", "last_name": "L"}
 
@@ -286,7 +286,8 @@ def test_a_reply_to_another_chats_message_quotes_the_chosen_words() -> None:
 )
 def test_a_text_cut_for_want_of_room_is_joined_without_a_seam(before: str, after: str, whole: str) -> None:
     """One that was cut earlier was cut at a blank, which Telegram drops."""
-    assert joined([before, after]) == whole
+    first, seam = seams([before, after])
+    assert (first, f"{before}{seam}{after}") == ("", whole)
 
 
 ORIGIN = {"type": "hidden_user", "sender_user_name": "Eve"}

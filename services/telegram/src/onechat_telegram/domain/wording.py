@@ -50,9 +50,17 @@ def for_agent(parts: Sequence[Written], unread_pictures: int = 0) -> str:
     return "\n".join(blocks)
 
 
-def joined(texts: Sequence[str]) -> str:
-    """Texts that follow one another, as one."""
-    return "".join(seam + text for seam, text in zip(_seams(texts), texts, strict=True))
+def seams(texts: Sequence[str]) -> list[str]:
+    """What stands before each of `texts` when they are made one.
+
+    A part that had no room for the next letter was cut there; any other at a blank, which Telegram drops.
+    """
+    found, before = [], ""
+    for text in texts:
+        cut_within = bool(text) and units(before) + units(text[0]) > PART_UNITS
+        found.append("\n" if text and before and not cut_within else "")
+        before = text or before
+    return found
 
 
 def not_read(parts: Sequence[Written]) -> str:
@@ -94,24 +102,11 @@ def _replaced(edit: Written) -> str:
     return "all or the first part of what I wrote" if edit.is_long else "what I wrote"
 
 
-def _seams(texts: Sequence[str]) -> list[str]:
-    """What stands before each of `texts` when they are made one.
-
-    A part that had no room for the next letter was cut there; any other at a blank, which Telegram drops.
-    """
-    seams, before = [], ""
-    for text in texts:
-        cut_within = bool(text) and units(before) + units(text[0]) > PART_UNITS
-        seams.append("\n" if text and before and not cut_within else "")
-        before = text or before
-    return seams
-
-
 def _said(author: Quote | None, parts: Sequence[Written]) -> list[str]:
     """The words of `parts`, which all have the same author; the owner where that is None."""
-    seams = _seams([part.text for part in parts])
+    before = seams([part.text for part in parts])
     shown = [with_addresses(part.text, part.links) for part in parts]
-    text = whole_letters("".join(map("".join, zip(seams, shown, strict=True))))
+    text = whole_letters("".join(map("".join, zip(before, shown, strict=True))))
     if author is None:
         return [text] if text else []
     by = one_line(author.author)

@@ -1,7 +1,8 @@
 """A message in a group, or a member's private one, read from Telegram's own JSON as groups have it. Pure.
 
 Several updates may be one message (joining.py). Telegram's entities count UTF-16 units, from the beginning of
-their part; what comes of them here counts code points of the whole text. What befalls a group: events.py.
+their part; what comes of them here counts code points of the whole text, in which addresses stand after the
+words that they are behind. What befalls a group: events.py.
 """
 
 from bisect import bisect_left
@@ -11,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from onechat_telegram.domain.ids import BotId, FileId, key_for_message
+from onechat_telegram.domain.links import with_addresses
 from onechat_telegram.domain.message_kinds import Picture
 from onechat_telegram.domain.updates import Written, name_of, written_in
 from onechat_telegram.domain.utf16 import unit_offsets
-from onechat_telegram.domain.wording import joined, kinds_not_read, not_seen, whole_letters
+from onechat_telegram.domain.wording import kinds_not_read, not_seen, seams, whole_letters
 from onechat_telegram.groups.domain.ids import NO_THREAD, ChatId, MemberId, MessageId, MessageKey, ThreadId
 from onechat_telegram.groups.domain.messages import Command, Member, Mention, Message, Place, Quote
 from onechat_telegram.platform.events import place_in_forum
@@ -29,8 +31,13 @@ class _Part:
 
     raw: Mapping[str, Any]
     written: Written
-    text: str
-    start: int  #: where `text` begins in the whole one
+    text: str  #: as it was written
+    start: int  #: where it begins in the whole text
+
+    @property
+    def shown(self) -> str:
+        """As it stands in the whole text."""
+        return with_addresses(self.text, self.written.links)
 
     def entities(self) -> Iterator[tuple[Mapping[str, Any], int, int]]:
         """Each entity with its place in this part's text, [begin, end) in code points."""
@@ -38,6 +45,21 @@ class _Part:
         for entity in self.raw.get("entities", self.raw.get("caption_entities", ())):
             begin = int(entity["offset"])
             yield entity, bisect_left(offsets, begin), bisect_left(offsets, begin + int(entity["length"]))
+
+    def in_whole(self, begin: int, end: int) -> tuple[int, int]:
+        """[begin, end) of this part's text, in the whole one."""
+        return self._shifted(begin, begin), self._shifted(end, end - 1)
+
+    def addresses(self) -> Iterator[tuple[int, int]]:
+        """Where the addresses stand that were put into the whole text."""
+        links = self.written.links
+        for end in sorted({link.end for link in links}):
+            yield self._shifted(end, end - 1), self._shifted(end, end)
+
+    def _shifted(self, index: int, after: int) -> int:
+        """`index` in the whole text, behind the addresses of links that end at `after` or before."""
+        before = [link for link in self.written.links if link.end <= after]
+        return self.start + index + len(with_addresses(self.text, before)) - len(self.text)
 
 
 def message_of(bot: BotId, updates: Sequence[Mapping[str, Any]], thread_title: str = "") -> Message:
@@ -50,7 +72,9 @@ def message_of(bot: BotId, updates: Sequence[Mapping[str, Any]], thread_title: s
     private, forum = raw["chat"]["type"] == "private", place_in_forum(updates[0])
     answers = _quote(raw, first)
     told = kinds_not_read([part.written for part in parts])
-    text = joined([part.text for part in parts])
+    text = "".join(
+        seam + part.shown for seam, part in zip(seams([part.text for part in parts]), parts, strict=True)
+    )
     asked = private or (answers is not None and answers.author.id == str(bot))
     if told and (text or asked):
         text = f"{text}\n{not_seen(told)}".lstrip("\n")
@@ -95,15 +119,17 @@ def _name_of(picture: Picture) -> str:
 
 
 def _parts(updates: Sequence[Mapping[str, Any]]) -> list[_Part]:
+    found = [(update, written_in(update)) for update in updates]
+    texts = [whole_letters(written.text) if written else "" for _, written in found]
     parts: list[_Part] = []
-    for update in updates:
-        written = written_in(update)
+    start = 0
+    for (update, written), text, seam in zip(found, texts, seams(texts), strict=True):
         if written is None:
             raise ValueError("an update without a message")
-        text = whole_letters(written.text)
-        whole = joined([*(part.text for part in parts), text])
         raw = update.get("edited_message", update.get("message"))
-        parts.append(_Part(raw=raw, written=written, text=text, start=len(whole) - len(text)))
+        start += len(seam)
+        parts.append(_Part(raw=raw, written=written, text=text, start=start))
+        start += len(parts[-1].shown)
     return parts
 
 
@@ -118,10 +144,12 @@ def _mentions(parts: Sequence[_Part]) -> Iterator[Mention]:
 
 
 def _code(parts: Sequence[_Part]) -> Iterator[tuple[int, int]]:
+    """Where no name counts: in code, and in addresses that nobody reads in Telegram."""
     for part in parts:
+        yield from part.addresses()
         for entity, begin, end in part.entities():
             if entity["type"] in _CODE:
-                yield part.start + begin, part.start + end
+                yield part.in_whole(begin, end)
 
 
 def _command(part: _Part, text: str) -> Command | None:
@@ -129,7 +157,7 @@ def _command(part: _Part, text: str) -> Command | None:
     for entity, begin, end in part.entities():
         if entity["type"] == "bot_command" and begin == 0:
             name, _, to = part.text[1:end].partition("@")
-            return Command(name=name, to=to, rest=text[end:].strip())
+            return Command(name=name, to=to, rest=text[part.in_whole(0, end)[1] :].strip())
     return None
 
 
