@@ -73,7 +73,11 @@ class Inbox:
                 self._link.failed(error)
                 delay_s = delay_after(failures, error, self._rng.uniform(*_SPREAD))
                 log.info(
-                    "poll_failed", error=type(error).__name__, failures=failures, again_in_s=round(delay_s, 1)
+                    "poll_failed",
+                    error=type(error).__name__,
+                    why=str(error),
+                    failures=failures,
+                    again_in_s=round(delay_s, 1),
                 )
                 await self._clock.sleep(delay_s)
                 # Only a poll that waits meets another poller.

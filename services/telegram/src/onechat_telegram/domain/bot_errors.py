@@ -62,6 +62,6 @@ class OtherPoller(BotApiError):
 def delay_after(failures: int, error: BotApiError, spread: float) -> float:
     """Seconds until the next try after `failures` in a row, at least one; `spread` is near 1, by chance."""
     if isinstance(error, TooManyCalls):
-        return error.retry_after_s
+        return max(FIRST_DELAY_S, error.retry_after_s)  # which may be 0: no try must follow at once
     growing: float = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** min(failures - 1, 10))
     return growing * spread
