@@ -25,12 +25,12 @@ from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
+from onechat_agent.fences import make_workdir
 from onechat_agent.given import Given
 from onechat_agent.model.call import ModelClient
 from onechat_agent.model.endpoint import Endpoint
 from onechat_agent.root_folder import open_root
 from onechat_agent.seat import Seat
-from onechat_agent.seating import make_workdir
 from onechat_agent.tools.tool import Tool
 from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
 from onechat_runtime.channels import new_channel

@@ -17,9 +17,9 @@ from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.scheduler import SchedulerClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
+from onechat_agent.fences import make_workdir
 from onechat_agent.given import Given
 from onechat_agent.root_folder import open_root
-from onechat_agent.seating import make_workdir
 from onechat_agent.usage_book import read_prices
 
 NAME = "agent"

@@ -26,9 +26,10 @@ from onechat_agent.domain.agent import AREA_MAX, CHILDREN_MAX, Agent, AgentState
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.children import ChildRefused, Contradiction, Folder, NewChild, Opening, opening
 from onechat_agent.domain.text import plain_line
+from onechat_agent.fences import make_workdir
 from onechat_agent.lives import Made
 from onechat_agent.seat import Seat
-from onechat_agent.seating import Seating, make_workdir
+from onechat_agent.seating import Seating
 
 READY_WAIT_S: Final = 10.0  # how long a new child is waited for; it goes on by itself
 

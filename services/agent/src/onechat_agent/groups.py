@@ -26,9 +26,10 @@ from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.children import Contradiction, Folder, Opening, opening
 from onechat_agent.domain.groups import NewGroup, group_name, group_name_fault, is_group_name
+from onechat_agent.fences import make_workdir
 from onechat_agent.lives import Made
 from onechat_agent.seat import Seat
-from onechat_agent.seating import Seating, make_workdir
+from onechat_agent.seating import Seating
 
 READY_WAIT_S: Final = 5.0  # how long a new one is waited for; it goes on by itself
 

@@ -1,10 +1,11 @@
 """Makes the seats of agents: from the settings and what is on disk of an agent, its words, tools and limits.
 
-What a seat is: seat.py. Prompts: prompts/system.py. Tools that need others of this service: household.py.
+What a seat is: seat.py. What its tools may not touch: fences.py. Prompts: prompts/system.py. Tools that need
+others of this service: household.py.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,6 @@ import apsw
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
-from onechat_runtime.settings import read_dotenv
 from onechat_runtime.store import Store
 
 from onechat_agent import sentences
@@ -25,6 +25,7 @@ from onechat_agent.domain.agent import UNFINISHED, Agent, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Confirm
 from onechat_agent.domain.groups import given_tools
+from onechat_agent.fences import fence, group_fence
 from onechat_agent.instructions import instructions_text
 from onechat_agent.kin import Kin
 from onechat_agent.prompts import sections
@@ -44,52 +45,6 @@ from onechat_agent.tools.shell import ShellTool
 from onechat_agent.tools.tool import Tool
 from onechat_agent.tools.toolbox import Toolbox
 from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
-
-_OURS = ("OPENAI_", "TELEGRAM_", "ONECHAT_")  # whose _FILE variables name files with secrets
-
-
-def fence(settings: AgentSettings) -> Fence:
-    """What no tool may touch: every service's data, the tokens, .env, files that hold secrets."""
-    dotenv = Path(".env")
-    closed = [settings.data, dotenv, settings.token_file, settings.callers_file]
-    closed += secret_files(read_dotenv(dotenv), os.environ)
-    return Fence(
-        closed=tuple(path.absolute() for path in closed if path is not None),
-        agent_folders=(settings.agents_folder.absolute(),),
-    )
-
-
-def group_fence(settings: AgentSettings) -> Fence:
-    """The same, and every agent's folder: what the user has told others is no affair of a group."""
-    closed = fence(settings).closed
-    return Fence(closed=(*closed, settings.agents_folder.absolute()))
-
-
-def secret_files(*told: Mapping[str, str]) -> list[Path]:
-    """The files that these variables name as holders of secrets, of this service or of another."""
-    return [
-        Path(value)
-        for variables in told
-        for name, value in variables.items()
-        if value and name.startswith(_OURS) and name.endswith("_FILE")
-    ]
-
-
-def make_workdir(settings: AgentSettings, folder: AgentFolder) -> None:
-    """The working directory, made where it is missing. Raises StartRefused."""
-    workdir = folder.workdir or settings.workdir
-    where = f"workdir in {folder.path / SETTINGS_FILE}" if folder.workdir else "ONECHAT_WORKDIR"
-    try:
-        workdir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StartRefused(
-            f"The working directory {workdir} cannot be made: {error.strerror}. Set {where}."
-        ) from None
-    if fence(settings).refuses(workdir.resolve()):
-        raise StartRefused(
-            f"The working directory {workdir} lies in the services' data, which is closed to tools. "
-            f"Set {where} to another folder."
-        )
 
 
 class Seating:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onechat.agent.v1 import addressed_pb2, agent_service_pb2
 from onechat_agent.config import AgentSettings
-from onechat_agent.seating import group_fence
+from onechat_agent.fences import group_fence
 from onechat_agent.tools.landlock import landlock_version
 
 from tests.fakes.agent_house import House, living, settings_in

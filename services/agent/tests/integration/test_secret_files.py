@@ -10,7 +10,7 @@ LOOK = """
 import json, sys
 from pathlib import Path
 from onechat_agent.config import AgentSettings
-from onechat_agent.seating import fence
+from onechat_agent.fences import fence
 from onechat_runtime.settings import load
 
 closed = fence(load(AgentSettings, {}))

@@ -8,8 +8,8 @@ from onechat_agent.adapters import agent_folder, usage_rows
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.usage import Purpose
+from onechat_agent.fences import make_workdir
 from onechat_agent.model.items import TokenUsage
-from onechat_agent.seating import make_workdir
 from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.settings import SettingsFaulty, load
