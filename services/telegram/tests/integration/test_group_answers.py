@@ -54,6 +54,19 @@ async def test_an_answer_replies_to_its_message(running: Running) -> None:
     assert running.api.texts(OWNER) == []
 
 
+async def test_an_answer_under_what_the_library_cannot_read_is_said_once(running: Running) -> None:
+    """Telegram's answer to the send quotes it; taken for no answer, the same would be said for ever."""
+    chat = home(running.api)
+    strange = {"type": "text_mention", "offset": 0, "length": 5, "user": {"id": 1}}
+    asked = running.api.say("hello", user=BEN, chat=chat, entities=[strange])
+
+    await say(running.agent, chat, "one", message=asked)
+    await say(running.agent, chat, "two", message=asked)
+    await running.api.until(lambda: "two" in running.api.texts(chat))
+
+    assert running.api.texts(chat) == ["one", "two"]
+
+
 async def test_each_piece_of_a_long_answer_is_in_its_topic(running: Running) -> None:
     chat = home(running.api, forum=True)
     topic = running.api.groups.open_topic(chat, "Garden")

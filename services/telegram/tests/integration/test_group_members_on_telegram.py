@@ -1,10 +1,12 @@
 """Members of groups in their private chats with the bot, and what Telegram keeps from it."""
 
+import json
 from collections.abc import AsyncIterator
 
 import pytest
 from onechat_telegram.domain.wording import NOT_FOR_YOU
 from onechat_telegram.groups.domain.settings import GroupSettings
+from onechat_telegram.joining import KIND
 from onechat_telegram.platform.adapter import PRIVACY_MODE
 
 from tests.fakes.agent_groups import GroupsAgentServicer
@@ -165,11 +167,20 @@ async def test_once_privacy_mode_is_off_and_the_bot_was_added_again_there_is_not
 async def test_what_waits_is_taken_though_telegram_does_not_say_again_who_the_bot_is(
     bench: Bench, agent: GroupsAgentServicer
 ) -> None:
-    bench.api.privacy = False
     async with at_home(bench, agent) as house:
-        await house.served("Garden", [BEN])
+        chat = await house.served("Garden", [BEN])
+    bench.api.say(f"/ask{BOT} roses?", user=BEN, chat=chat)
     bench.api.fail("getMe", code=502, times=100)
-    async with bench.running(work=False) as idle:
-        adapter = idle.gateway.adapter
+    [update], polls = bench.api.updates, bench.api.calls["getUpdates"]
 
-        assert (adapter.bot.handle, adapter.bot.name) == ("onechat_test_bot", "One")
+    async with bench.running() as running:
+        await running.store.write(
+            lambda db: running.gateway.outbox.put(
+                db, kind=KIND, key="8100200300:1:1:0", body=json.dumps(update).encode(), now=bench.clock.now()
+            )
+        )
+        await agent.until(lambda: bool(agent.deliveries))
+        remarks = dict(running.board.remarks())
+
+    assert bench.api.calls["getUpdates"] == polls
+    assert remarks == {"groups": PRIVACY_MODE}

@@ -10,7 +10,7 @@ import telegram
 
 from onechat_telegram.adapters.bot_api import BotApi
 from onechat_telegram.domain import admissions
-from onechat_telegram.domain.bot_errors import Refused
+from onechat_telegram.domain.bot_errors import NotReached, Refused
 from onechat_telegram.domain.callbacks import Press, Question, data_of
 from onechat_telegram.domain.entities import Entity
 from onechat_telegram.domain.ids import BotId, ChatId, MessageId
@@ -38,22 +38,16 @@ class BotSends:
 
     async def send(self, chat: ChatId, message: Message, picture: bytes = b"") -> MessageId:
         """Send `message` to `chat`, with `picture` where it has one; its id."""
-        more = _placed(message)
+        fields = {"chat_id": chat, **_placed(message)}
         entities = _entities(message.entities)
         if message.picture is None:
-            sent = await self._api.ask(
-                lambda bot: bot.send_message(
-                    chat, message.text, entities=entities, link_preview_options=_NO_PREVIEW, **more
-                )
-            )
-            return MessageId(sent.message_id)
-        more |= {"caption": message.text or None, "caption_entities": entities}
+            fields |= {"text": message.text, "entities": entities, "link_preview_options": _NO_PREVIEW}
+            return await self._sent("sendMessage", fields)
         file = telegram.InputFile(picture, filename=message.image)
+        fields |= {"caption": message.text or None, "caption_entities": entities}
         if message.picture is PieceKind.PHOTO:
-            sent = await self._api.ask(lambda bot: bot.send_photo(chat, file, **more))
-        else:
-            sent = await self._api.ask(lambda bot: bot.send_document(chat, file, **more))
-        return MessageId(sent.message_id)
+            return await self._sent("sendPhoto", fields | {"photo": file})
+        return await self._sent("sendDocument", fields | {"document": file})
 
     async def change(self, chat: ChatId, message: MessageId, text: str) -> None:
         """Have `message` say `text`, without buttons; one that says so already is left alone."""
@@ -81,6 +75,15 @@ class BotSends:
         """End the wait of whoever pressed a button, with `text`; as a window to be closed with `alert`."""
         told = text[:TOLD_MAX]
         await self._api.ask(lambda bot: bot.answer_callback_query(press, told, show_alert=alert))
+
+    async def _sent(self, method: str, fields: dict[str, Any]) -> MessageId:
+        # Raw JSON: an answer that quotes what the library cannot read would count as none, and be sent again.
+        given = {name: value for name, value in fields.items() if value is not None}
+        sent = await self._api.ask(lambda bot: bot.do_api_request(method, given))
+        number = sent.get("message_id") if isinstance(sent, dict) else None
+        if not isinstance(number, int):
+            raise NotReached("an answer that is not Telegram's")
+        return MessageId(number)
 
 
 def _placed(message: Message) -> dict[str, Any]:
