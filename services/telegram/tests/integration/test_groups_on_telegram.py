@@ -9,6 +9,8 @@ import pytest
 from onechat_telegram.domain.admissions import GONE, YES, answered
 from onechat_telegram.domain.proposals import NO
 from onechat_telegram.domain.wording import NOT_FOR_YOU
+from onechat_telegram.groups.domain.ids import ChatId, MessageId, MessageKey
+from onechat_telegram.groups.domain.messages import Place
 from onechat_telegram.groups.domain.settings import GroupSettings
 from onechat_telegram.groups.domain.wording import REFUSED
 
@@ -118,11 +120,10 @@ async def test_what_is_addressed_gets_a_turn_and_the_rest_is_learned_without_one
     house.agent.answer_all = "Yes?"
     chat = await house.served("Garden", [BEN])
     house.api.say(user=BEN, chat=chat, **(ADDRESSED | NOT_ADDRESSED)[case])
-    await house.taken()
-    house.bench.clock.advance(3600)  # a batch closes by then
 
-    [delivery] = await house.until_delivered("Garden", 1)
-    await house.taken()
+    async with house.bench.time_flies():  # a batch closes in time
+        [delivery] = await house.until_delivered("Garden", 1)
+        await house.taken()
 
     assert delivery.wakes_root is (case in ADDRESSED)
     assert house.api.texts(chat) == (["Yes?"] if case in ADDRESSED else [])
@@ -304,3 +305,15 @@ async def test_somebody_elses_press_admits_no_group(house: House) -> None:
 
     assert [each["text"] for each in house.api.callbacks.answers.values()] == [NOT_FOR_YOU]
     assert house.state_of(chat) == "asked"
+
+
+async def test_a_reply_that_comes_again_and_is_longer_then_says_nothing_more(house: House) -> None:
+    """After a kill the same line may be worded anew, such as a status."""
+    chat = await house.served("Garden", [BEN])
+    adapter, place = house.running.gateway.adapter, Place(chat=ChatId(str(chat)), message=MessageId(""))
+
+    for key, text in (("1", "short"), ("1", "long\n\n" * 2000), ("2", "the end")):
+        await adapter.reply(MessageKey(key), place, text)
+    await house.taken()
+
+    assert house.api.texts(chat) == ["short", "the end"]

@@ -1,11 +1,12 @@
 """A basic group that becomes a supergroup, which is another chat of Telegram's: it stays the same group."""
 
 import pytest
+from onechat_telegram.groups.domain.ids import ChatId, MemberId
 
 from tests.fakes.bot_api import OWNER
 from tests.fakes.telegram_house import House
 
-BEN = 5550002
+BEN, EVE = 5550002, 5550003
 BOT = "@onechat_test_bot"
 
 
@@ -142,3 +143,21 @@ async def test_a_move_while_telegram_cannot_be_asked_waits(house: House) -> None
         await house.taken()
 
     assert len([text for text in house.api.texts(OWNER) if "Garden" in text]) == 1
+
+
+async def test_what_is_asked_of_a_group_under_its_old_number_is_answered_of_the_new_one(house: House) -> None:
+    """What was written before the move may be taken after it."""
+    old = await house.served("Garden", [BEN], kind="group")
+    new = house.api.groups.migrate(old)
+    await house.taken()
+    adapter, earlier, now = house.running.gateway.adapter, ChatId(str(old)), ChatId(str(new))
+
+    members = [await adapter.is_member(earlier, MemberId(str(who))) for who in (BEN, EVE)]
+    administrators = [
+        await adapter.is_administrator(chat, MemberId(str(who)))
+        for chat, who in ((earlier, OWNER), (earlier, BEN), (now, old), (now, new))
+    ]
+    await adapter.leave(earlier)
+
+    assert (members, administrators) == ([True, False], [True, False, True, True])
+    assert not house.api.directory.groups[new].member(house.api.bot_id).inside
