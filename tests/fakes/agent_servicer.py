@@ -98,7 +98,8 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     replies: Callable[[delivery_pb2.NewDelivery], str] | None = None  #: what a new delivery is answered with
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _number: int = 0
-    _passing: list[dict[str, Any]] = field(default_factory=list)  #: not kept: for who listens when it comes
+    #: Not kept, for who listens when it comes: each with the number of the event that it came after.
+    _passing: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
     async def Deliver(self, request: Any, context: Any) -> agent_service_pb2.DeliverResponse:
         await self._called("Deliver")
@@ -166,12 +167,13 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     async def text_comes(self, text: str, *, turn: str = "turn", step: int = 1, offset: int = 0) -> None:
         """Some of an answer of the root comes."""
         delta = event_pb2.TextDelta(agent_id=ROOT, turn=turn, step=step, offset=offset, text=text)
-        self._passing.append({"text": delta})
+        self._passing.append((self._number, {"text": delta}))
         await self._wake()
 
     async def text_is_void(self, *, turn: str = "turn", step: int = 1) -> None:
         """A step of the root begins again."""
-        self._passing.append({"text_reset": event_pb2.TextReset(agent_id=ROOT, turn=turn, step=step)})
+        reset = event_pb2.TextReset(agent_id=ROOT, turn=turn, step=step)
+        self._passing.append((self._number, {"text_reset": reset}))
         await self._wake()
 
     async def PutImage(self, request_iterator: Any, context: Any) -> image_pb2.PutImageResponse:
@@ -211,16 +213,18 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
             stream=self.stream, number=self._number, ready=agent_service_pb2.Ready()
         )
         while True:
-            for event in [event for event in self.events if event.number > place]:
-                place = event.number
-                if request.audience != "*" and (request.audience or "user") != (event.audience or "user"):
-                    continue
-                yield agent_service_pb2.SubscribeResponse(
-                    stream=self.stream, number=self._number, event=event
-                )
-            for item in self._passing[heard:]:
-                heard += 1
-                yield agent_service_pb2.SubscribeResponse(stream=self.stream, number=self._number, **item)
+            newest = self._number
+            for after, item in [*self._passing[heard:], (newest, {})]:
+                for event in [event for event in self.events if place < event.number <= after]:
+                    place = event.number
+                    if request.audience != "*" and (request.audience or "user") != (event.audience or "user"):
+                        continue
+                    yield agent_service_pb2.SubscribeResponse(
+                        stream=self.stream, number=self._number, event=event
+                    )
+                if item:
+                    heard += 1
+                    yield agent_service_pb2.SubscribeResponse(stream=self.stream, number=self._number, **item)
             async with self._changed:
                 while self._number <= place and len(self._passing) <= heard:
                     await self._changed.wait()

@@ -54,6 +54,7 @@ class Bench:
         self.agent = agent
         self.agent_address = agent_address
         self.clock = ManualClock()
+        self.vfs: str | None = None  #: of the gateways' store; None for SQLite's own
 
     def copy_as_if_killed(self) -> None:
         """Go on later from the store as it is now: what a gateway does after this is as if it never was."""
@@ -99,6 +100,7 @@ class Bench:
                     component="telegram",
                     migrations=migrations_in("onechat_telegram.migrations"),
                     clock=clock,
+                    vfs=self.vfs,
                 )
             )
             channel = await stack.enter_async_context(

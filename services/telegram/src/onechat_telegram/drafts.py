@@ -160,7 +160,10 @@ class Drafts:
                 await self._begin_message(draft, text)
             else:
                 await self._sends.change(draft.chat, draft.message, text)
-        except (Refused, ChatClosed, OutcomeUnknown):
+        except (Refused, ChatClosed):
+            draft.given_up = True  # such as one that the owner has deleted
+            raise
+        except OutcomeUnknown:
             draft.given_up = draft.message is None
             raise
         draft.shown = text

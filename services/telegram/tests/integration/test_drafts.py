@@ -102,12 +102,13 @@ async def test_a_short_turn_has_no_draft(bench: Bench) -> None:
         await bench.clock.until_sleeping()
         await bench.agent.reply("four", turn="turn")
         await bench.agent.end_turn()
-        await bench.api.until(lambda: bool(bench.api.sent))
+        await bench.agent.reply("next")
+        await bench.api.until(lambda: len(bench.api.sent) == 2)
         async with bench.time_flies():
-            await bench.agent.reply("next")
-            await bench.api.until(lambda: len(bench.api.sent) == 2)
+            await bench.agent.reply("later")
+            await bench.api.until(lambda: len(bench.api.sent) == 3)
 
-    assert bench.api.texts() == ["four", "next"]
+    assert bench.api.texts() == ["four", "next", "later"]
     assert bench.api.deleted == []
 
 
@@ -131,6 +132,49 @@ async def test_a_draft_that_telegram_refuses_disturbs_nothing(drafting: Running,
         await drafting.api.until(lambda: bool(drafting.api.sent))
 
     assert drafting.api.texts() == ["It is four."]
+
+
+async def test_a_draft_that_the_owner_has_deleted_does_not_come_again(
+    drafting: Running, bench: Bench
+) -> None:
+    await comes(bench, "It is", f"It is{MORE}")
+    del drafting.api.messages[OWNER, drafting.api.sent[0]["message_id"]]
+
+    async with bench.time_flies():
+        for offset, word in enumerate([" four", ",", " or", " five"], 5):
+            await bench.agent.text_comes(word, offset=offset)
+            await all_heard(bench)
+        await drafting.api.until(lambda: drafting.api.calls["editMessageText"] > 0)
+        await bench.agent.reply("It is four.", turn="turn")
+        await bench.agent.end_turn()
+        await drafting.api.until(lambda: drafting.api.texts()[-1:] == ["It is four."])
+
+    assert drafting.api.calls["editMessageText"] == 1
+
+
+async def test_a_change_of_a_draft_without_an_answer_is_made_again(drafting: Running, bench: Bench) -> None:
+    """To say the same again leaves no trace, so the draft goes on."""
+    await comes(bench, "It is", f"It is{MORE}")
+    drafting.api.fail("editMessageText", how="drop")
+    await bench.agent.text_comes(" four", offset=5)
+
+    await until_shown(bench, f"It is four{MORE}")
+
+    assert drafting.api.calls["editMessageText"] == 2
+    assert len(drafting.api.sent) == 1
+
+
+async def test_a_draft_that_was_perhaps_sent_is_not_sent_again(drafting: Running, bench: Bench) -> None:
+    drafting.api.fail("sendMessage", how="lose")
+    await bench.agent.text_comes("It is")
+    async with bench.time_flies():
+        await drafting.api.until(lambda: drafting.api.calls["sendMessage"] == 1)
+        await bench.agent.text_comes(" four", offset=5)
+        await bench.agent.reply("It is four.", turn="turn")
+        await bench.agent.end_turn()
+        await drafting.api.until(lambda: drafting.api.texts()[-1:] == ["It is four."])
+
+    assert drafting.api.texts() == [f"It is{MORE}", "It is four."]
 
 
 async def test_429_on_a_draft_waits_as_long_as_telegram_says(drafting: Running, bench: Bench) -> None:
