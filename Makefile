@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Modules are compiled once, not in each of the many processes that tests start.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -p no:xdist
 UV := $(BIN)/uv
 MEMBERS := protos runtime services/agent services/memory services/whatsapp services/telegram services/scheduler cli demo
 PROTOS := $(shell find protos -name '*.proto' -o -name hatch_build.py) protos/pyproject.toml
@@ -17,13 +19,13 @@ run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
 test: setup ## set everything up and pass the tests, in under five minutes
-	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not deploy" -q
+	@$(PYTEST) --workers 3 -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
-	@$(BIN)/pytest -n 2 --dist worksteal -m soak -q --timeout 1500
+	@$(PYTEST) --workers 2 -m soak -q --timeout 1500
 
 test-deploy: setup ## build and start the real compose.yaml on a container engine
-	@$(BIN)/pytest -m deploy -q --timeout 1500
+	@$(PYTEST) -m deploy -q --timeout 1500
 
 lint: setup ## style, types and layering
 	@$(BIN)/ruff check .

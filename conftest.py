@@ -1,0 +1,29 @@
+"""What every run of the tests has: the plugin that spreads them over processes, and quick temporary folders.
+
+Each commit of a store waits for the disk, which the tests have no use for: their processes are killed, the
+machine is not. So tmp_path lies in memory where there is room; PYTEST_DEBUG_TEMPROOT names another place.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+pytest_plugins = ["tests.spread"]
+
+_IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 pytest makes a private folder of its own in it
+_ROOM_BYTES: Final = 4 << 30  # a whole run has at most a few hundred MB at once
+
+
+def _has_room(folder: Path) -> bool:
+    try:
+        of_folder = os.statvfs(folder)
+        of_machine = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        free = int(of_machine["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):  # no Linux
+        return False
+    allows = os.access(folder, os.W_OK) and not of_folder.f_flag & (os.ST_NOEXEC | os.ST_RDONLY)
+    return allows and min(free, of_folder.f_bavail * of_folder.f_frsize) >= _ROOM_BYTES
+
+
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room(_IN_MEMORY):
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_IN_MEMORY)
