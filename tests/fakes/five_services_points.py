@@ -33,6 +33,7 @@ ANSWER: Final = "onechat_agent.asking:Asking.answer"  # of a turn's step; ASK is
 DEPTH: Final = 40  # calls below the making of a task
 COMMIT_OF: Final = "commit of "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
+SEND: Final = "onechat_telegram.adapters.bot_sends:BotSends.send"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from tests.fakes.five_services_chat import Chat, chatting
 from tests.fakes.five_services_model import ModelProcess, model_process
 from tests.system import invariants
 from tests.system.conversation import TELEGRAM, Message, script
-from tests.system.kill_run import KillRun, kills
+from tests.system.kill_run import KillRun
+from tests.system.strikes import kills
 
 SEED = 20261130
 FIRST = Message(word="m-first", sender=TELEGRAM, text="hello, m-first")

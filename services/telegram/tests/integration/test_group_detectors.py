@@ -8,50 +8,19 @@ from pathlib import Path
 
 import pytest
 from onechat_telegram.groups.domain.ids import MessageKey
-from onechat_telegram.groups.domain.settings import DetectorKind, GroupSettings
 
 from tests.fakes.group_bench import GroupBench, RunningGroups
+from tests.fakes.group_table import NAMES, SETTINGS, TABLE, THREADS, is_meant
 
 MEMBERS = ("anna", "bob", "cleo", "dan", "eva")
-THREADS = ("", "roses", "tools")
 SOURCE = "tavern:garden"
-NAMES = ("@robobot", "Robo", "hey gard*")
-
-# s: simple, m: model, h: hybrid, o: hybrid that may not ask the model.
-SETTINGS = {
-    "s": GroupSettings(detector=DetectorKind.SIMPLE, names=NAMES),
-    "m": GroupSettings(detector=DetectorKind.MODEL, names=NAMES),
-    "h": GroupSettings(detector=DetectorKind.HYBRID, names=NAMES),
-    "o": GroupSettings(detector=DetectorKind.HYBRID, names=NAMES, ask_model=False),
-}
-# What is written; whom it replies to; what the model would say; which detectors answer; which ask the model.
-TABLE = [
-    ("good morning all", None, False, "", "m"),
-    ("@robobot when do roses bloom", None, True, "smho", ""),
-    ("and in May, @ROBOBOT?", None, True, "smho", ""),
-    ("@robobot is a program, Anna", None, False, "smho", ""),
-    ("look, @robobott is another bot", None, False, "", "m"),
-    ("thanks", "robobot", False, "smho", ""),
-    ("thanks", "anna", False, "", "m"),
-    ("/water the roses", None, True, "smho", ""),
-    ("/water@robobot the roses", None, True, "smho", ""),
-    ("/water@otherbot the roses", None, False, "", "m"),
-    ("robo, what is the weather", None, True, "smho", "mh"),
-    ("I like how robo writes", None, False, "so", "mh"),
-    ("robots are loud", None, False, "", "m"),
-    ("which of you machines knows this", None, True, "m", "m"),
-    ("hey gardeners, help", None, True, "smho", "m"),
-    ("write to x@robobot or robo@example.org", None, False, "", "m"),
-    ("is it raining?", None, False, "", "m"),
-]
 
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[RunningGroups]:
     bench = GroupBench(tmp_path)
     bench.platform.room("garden", "Garden", *MEMBERS)
-    said_of = {text: meant for text, _, meant, _, _ in TABLE}
-    bench.agents.meant = lambda text: said_of.get(text.partition(" #")[0], False)
+    bench.agents.meant = is_meant
     async with bench.running() as groups:
         yield groups
 
@@ -65,14 +34,14 @@ async def test_of_500_messages_exactly_those_meant_for_the_bot_are_answered(
     bench, rng = running.bench, random.Random(5)
     places, unanswered, calls = {}, [], 0
     for number in range(500):
-        text, answers, _, answered_by, asked_by = rng.choice(TABLE)
-        who, thread = rng.choice(MEMBERS), rng.choice(THREADS)
-        message = bench.platform.say("garden", who, f"{text} #{number}", thread=thread, answers=answers)
-        if which in answered_by:
+        row, who, thread = rng.choice(TABLE), rng.choice(MEMBERS), rng.choice(THREADS)
+        text = f"{row.text} #{number}"
+        message = bench.platform.say("garden", who, text, thread=thread, answers=row.answers or None)
+        if which in row.answered:
             places[message.key] = message.place
         else:
             unanswered.append(number)
-        calls += which in asked_by
+        calls += which in row.asked
 
     await running.quiet()
 
