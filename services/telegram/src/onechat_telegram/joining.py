@@ -67,8 +67,7 @@ class Joining:
     def settled(self, db: apsw.Connection, key: str) -> None:
         """In the transaction that forgets the update of `key`: forget what was handed over with it."""
         for part in joined_store.keys_of(db, key) or ():
-            if part != key:  # which the outbox itself forgets
-                Outbox.withdraw(db, kind=KIND, key=part)
+            Outbox.withdraw(db, kind=KIND, key=part)
         joined_store.forget(db, key)
 
     async def _all_came(self, key: str, lane: str) -> Sequence[Part]:
@@ -79,10 +78,8 @@ class Joining:
             parts = _belonging(key, waiting)
             if not parts or len(parts) == before or _complete(parts, waiting):
                 return parts
-            left = max(part.came for part in parts) + WAIT - self._clock.now()
-            if left <= timedelta():
-                return parts
             before = len(parts)
+            left = max(part.came for part in parts) + WAIT - self._clock.now()
             # No longer than the wait, wherever the wall clock has stepped.
             await self._clock.sleep(min(left, WAIT).total_seconds())
 

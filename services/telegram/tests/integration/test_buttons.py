@@ -38,6 +38,13 @@ async def answered(running: Running, query: str) -> str:
     return told(running, query)
 
 
+async def handed_over(running: Running) -> None:
+    """Return once nothing waits in the inbox, not even for another try."""
+    async with asyncio.timeout(10):
+        while running.gateway.outbox.waiting():
+            await asyncio.sleep(0)
+
+
 async def test_a_proposal_is_shown_letter_by_letter_with_buttons(running: Running) -> None:
     """As Markdown a part of what would run could be hidden, in a link or between stars."""
     await shown(running)
@@ -111,6 +118,7 @@ async def test_an_end_that_may_have_been_shown_is_shown_again_without_a_mark(ben
     async with bench.running() as running, bench.time_flies():
         await bench.agent.until(lambda: bool(bench.agent.subscribed))
         await shown(running)
+        bench.api.fail("editMessageText", how="drop", times=2)
         bench.api.fail("editMessageText", how="lose")
         await bench.agent.decide(7, "DONE")
         await bench.agent.reply("next")
@@ -118,7 +126,7 @@ async def test_an_end_that_may_have_been_shown_is_shown_again_without_a_mark(ben
 
         assert len(bench.api.sent) == 2
         assert REPEAT_MARK not in bench.api.texts()[0]
-        assert bench.api.calls["editMessageText"] == 2
+        assert bench.api.calls["editMessageText"] == 4
 
 
 async def test_a_press_of_somebody_else_reaches_nothing(running: Running) -> None:
@@ -158,6 +166,17 @@ async def test_a_button_of_another_store_of_the_agent_says_yes_to_nothing(runnin
     assert running.agent.calls["AnswerProposal"] == 0
 
 
+async def test_buttons_that_cannot_be_taken_away_are_left(running: Running) -> None:
+    message = await shown(running)
+    running.api.fail("editMessageReplyMarkup", code=400, description="Bad Request: message can't be edited")
+
+    query = running.api.callbacks.ask("anything else", running.api.messages[OWNER, message])
+
+    assert "does nothing" in await answered(running, query)
+    await handed_over(running)
+    assert running.api.calls["editMessageReplyMarkup"] == 1
+
+
 async def test_a_button_without_a_proposal_or_with_an_unknown_one_says_so(running: Running) -> None:
     message = await shown(running)
     unknown = data_of(Press(question=Question(stream="stream-1", number=8), yes=True))
@@ -183,8 +202,9 @@ async def test_a_press_while_the_agent_is_away_is_handed_over_later_once(bench: 
         await bench.agent.until(lambda: bench.agent.calls["AnswerProposal"] >= 2)
         bench.api.callbacks.expire()
         await bench.api.until(lambda: bool(bench.api.edits))
-        await bench.api.until(lambda: bench.api.calls["answerCallbackQuery"] == 1)
+        await handed_over(running)
 
+        assert bench.api.calls["answerCallbackQuery"] == 1
         assert list(bench.agent.answers.values()) == [True]
         assert "is done" in bench.api.texts()[0]
 

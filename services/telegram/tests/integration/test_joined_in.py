@@ -5,6 +5,7 @@ from typing import Any
 
 import grpc
 import pytest
+from onechat_telegram.joining import Joining
 
 from tests.fakes.bot_api import OWNER
 from tests.fakes.telegram_bench import Bench, Running
@@ -127,6 +128,60 @@ async def test_the_edit_of_an_albums_part_goes_alone(running: Running, bench: Be
 
     assert list(running.agent.deliveries)[1].endswith(f":5:{DATE + 1}")
     assert "\nb\n" in running.agent.texts()[1]
+
+
+async def test_an_edit_of_a_long_text_waits_for_nothing(running: Running) -> None:
+    """What continues the text is not told again with it."""
+    message = running.api.say(LONG[97:])
+    running.api.edit(message, LONG, edit_date=DATE)
+
+    await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert running.agent.texts()[1].endswith(f"\n{LONG}")
+
+
+async def test_parts_that_come_out_of_order_are_put_into_it(running: Running, bench: Bench) -> None:
+    video(running, 6, "b")
+    video(running, 5, "a")
+    await kept(running, 2)
+
+    await a_second_passes(bench)
+    await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    [(key, delivery)] = running.agent.deliveries.items()
+    assert key.endswith(":5")
+    assert delivery.text.startswith("a\nb\n")
+
+
+async def test_a_part_that_waits_in_no_such_lane_is_a_message_of_its_own(
+    running: Running, bench: Bench
+) -> None:
+    """As one that came when the bot had no owner yet."""
+    joining = Joining(running.store, bench.clock)
+    fields = {"message_id": 5, "date": DATE, "from": {"id": 9}, "chat": {"id": 9, "type": "private"}}
+    update = {"message": fields | {"caption": "a", "video": {}, "media_group_id": "album-1"}}
+
+    [part] = await joining.whole("8:1:1:0", update, "stranger")
+
+    assert (part.key, part.written.text) == ("8:1:1:0", "a")
+
+
+async def test_a_clock_that_is_set_back_while_a_text_waits_holds_it_up_a_second(
+    running: Running, bench: Bench
+) -> None:
+    held = running.agent.fail("Deliver", times=1)
+    held.released = asyncio.Event()
+    running.api.say("before it")
+    await running.agent.until(lambda: running.agent.calls["Deliver"] == 1)
+    running.api.say(LONG, date=DATE)
+    await kept(running, 2)
+    bench.clock.step_wall_clock(-3600)
+    held.released.set()
+
+    await a_second_passes(bench)
+    await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert running.agent.texts() == ["before it", LONG]
 
 
 async def test_a_part_that_comes_too_late_is_a_message_of_its_own(running: Running, bench: Bench) -> None:

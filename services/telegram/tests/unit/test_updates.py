@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from onechat_telegram.domain.message_kinds import OTHER_PICTURES, PICTURE_MAX
 from onechat_telegram.domain.updates import Written, continues, read_update
-from onechat_telegram.domain.wording import for_agent, marked, not_read, seams
+from onechat_telegram.domain.wording import QUOTED_MAX, for_agent, marked, not_read, seams
 
 ADA = {"id": 1, "is_bot": False, "first_name": "Ada", "last_name": "L"}
 
@@ -59,6 +59,7 @@ def test_a_reply_shows_what_it_answers() -> None:
     ("replied", "quoted"),
     [
         ({"photo": []}, "[a picture]"),
+        ({"document": {"file_id": "d", "mime_type": "image/png"}}, "[a picture]"),
         ({"voice": {}}, "[Voice messages]"),
         ({"photo": [], "caption": "look"}, "look"),
     ],
@@ -68,6 +69,14 @@ def test_a_reply_to_something_without_words_says_what_it_is(replied: dict[str, A
 
     assert for_agent([written(text="yes", reply_to_message=answered)]) == (
         f"In reply to what Ada L wrote:\n| {quoted}\nyes"
+    )
+
+
+def test_of_a_long_text_a_reply_quotes_the_beginning_and_of_a_hidden_writer_no_name() -> None:
+    replied = {"message_id": 3, "from": {"first_name": ""}, "text": "a" * (QUOTED_MAX + 1)}
+
+    assert for_agent([written(text="yes", reply_to_message=replied)]) == (
+        f"In reply to what somebody wrote:\n| {'a' * QUOTED_MAX}…\nyes"
     )
 
 
@@ -188,6 +197,16 @@ def test_a_photo_is_read_at_its_largest_size_that_is_not_too_large() -> None:
     assert (incoming.text, incoming.not_read, incoming.is_command) == ("look", "", False)
 
 
+def test_the_largest_size_is_the_one_with_most_to_see_and_may_have_all_the_bytes_there_may_be() -> None:
+    wide = {"file_id": "wide", "width": 1000, "height": 10, "file_size": 10}
+    whole = {"file_id": "whole", "width": 900, "height": 900, "file_size": PICTURE_MAX}
+
+    incoming = written(photo=[wide, whole])
+
+    assert incoming.picture is not None
+    assert incoming.picture.files == ("whole", "wide")
+
+
 def test_a_live_photo_is_read_as_it_stands_still() -> None:
     incoming = written(live_photo={"photo": [size("l", 90)]}, photo=[size("l", 90)])
 
@@ -233,6 +252,12 @@ def test_the_words_with_what_is_not_read_go_on_and_say_so() -> None:
     assert not incoming.is_command
     assert for_agent([incoming]) == "/stop that noise\n[sent with it, but not to be seen here: Videos]"
     assert not_read([incoming]) == "Videos are not read yet: only what came with them is."
+
+
+def test_what_is_not_read_of_an_album_of_pictures_says_that_they_are() -> None:
+    parts = [written(photo=[size("l", 90)], media_group_id="5"), written(video={}, media_group_id="5")]
+
+    assert not_read(parts) == "Videos are not read yet: only what came with them is."
 
 
 def test_an_album_is_one_text_with_its_captions_in_order() -> None:

@@ -70,6 +70,7 @@ def test_a_press_of_a_button_is_read_and_waits_for_no_message() -> None:
         message(pinned_message={}),
         message(text="x", chat={"id": -1, "type": "channel"}),
         {"my_chat_member": {"chat": {"id": 1, "type": "private"}, "from": ADA, "date": 1}},
+        {"message": {"message_id": 7, "date": 1, "chat": {"id": 1, "type": "private"}, "text": "x"}},
         {"edited_message": message(live_location={}, location={}, edit_date=1)["message"]},
     ],
 )
@@ -115,6 +116,7 @@ def test_commands_pass_what_waits_and_strangers_hold_up_nobody(update: object, l
         ("/start", Start(code="")),
         ("/Start abc", Start(code="abc")),
         ("/start@my_bot abc ", Start(code="abc")),
+        ("/agents \ud83c", "/agents \ufffd"),
         ("/whatsapp pair +977 98", "/whatsapp pair +977 98"),
     ],
 )

@@ -30,7 +30,7 @@ def command_of(text: str) -> Start | str:
     bare = name.split("@", 1)[0]
     if bare.lower() == "/start":
         return Start(code=rest.strip())
-    return f"{bare}{blank}{rest}".rstrip()
+    return f"{bare}{blank}{rest}"
 
 
 def given_at(date: int, now: datetime) -> datetime:

@@ -98,7 +98,7 @@ def read_update(update: Mapping[str, Any]) -> Incoming:
     chat = ChatId(int(message["chat"]["id"]))
     if message["chat"]["type"] in _GROUPS:
         return InGroup(chat=chat)
-    if message["chat"]["type"] != "private" or "from" not in message or "my_chat_member" in update:
+    if message["chat"]["type"] != "private" or "from" not in message:
         return PassedOver()
     return _written(message, chat, edited)
 
