@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from onechat.agent.v1 import event_pb2
 from onechat.memory.v1 import memory_service_pb2, message_pb2
+from onechat_telegram.domain.admissions import GONE
 from onechat_telegram.domain.wording import REPEAT_MARK
 
 from tests.fakes.bot_api import OWNER
@@ -45,7 +46,8 @@ async def complaints(run: TelegramRun, said: Sequence[Thing]) -> list[str]:
 
 def _is_from_the_gateway(text: str) -> bool:
     """Whether it is no agent's reply: what a command answers, a question with buttons, how it ended."""
-    return text.startswith(("There is no proposal 9", "Proposal ", "I was added", "I serve", "I have left"))
+    begins = ("There is no proposal 9", "Proposal ", "I was added", "I serve", "I have left", GONE)
+    return text.startswith(begins)
 
 
 async def _logs(chat: Chat) -> dict[str, list[Whole]]:
@@ -120,9 +122,16 @@ def _of_buttons(run: TelegramRun, said: Sequence[Thing]) -> Iterator[str]:
         yield f"{len(ends)} of {len(proposed)} proposals were answered"
     for thing in said:
         if thing.kind is Kind.ADMISSION:
-            end = "I serve the group" if thing.yes else "I have left the group"
-            if not any(text.startswith(f'{end} "Club {thing.word}"') for text in run.api.texts()):
-                yield f"nothing says that {end} Club {thing.word}"
+            yield from _of_admission(run, thing)
+
+
+def _of_admission(run: TelegramRun, thing: Thing) -> Iterator[str]:
+    title = f"Club {thing.word}"
+    (group,) = [one for one in run.api.directory.groups.values() if one.title == title]
+    if group.member(run.api.bot_id).inside is not thing.yes:
+        yield f"the bot should {'not ' * (not thing.yes)}be in {title}"
+    if thing.yes and f'I serve the group "{title}" now.' not in run.api.texts():
+        yield f"nothing says that {title} is served"
 
 
 def _of_group(run: TelegramRun, said: Sequence[Thing], unknown: Counter[str]) -> Iterator[str]:
