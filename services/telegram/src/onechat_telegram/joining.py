@@ -92,8 +92,8 @@ def lane_for(db: apsw.Connection, update: object, lane: str) -> str:
     after = _written(update) if lane in {"command", "stop"} else None
     if after is None:
         return lane
-    before = [part.written for part in _waiting_in(db, LANE) if part.written.chat == after.chat][-1:]
-    return LANE if any(continues(one, after) for one in before) else lane
+    before = [part.written for part in _waiting_in(db, LANE)]
+    return LANE if before and continues(before[-1], after) else lane
 
 
 def _belonging(key: str, waiting: Sequence[Part]) -> list[Part]:

@@ -75,9 +75,7 @@ class Putting:
             await self._mark(piece, mark)
         if len(picture) > PHOTO_BYTES_MAX and last.picture is not None:
             last = replace(last, picture=PieceKind.DOCUMENT)
-        message = await self._sends.send(piece.chat, last, picture)
-        self._marked.discard((piece.number, piece.repeats))
-        return message
+        return await self._sends.send(piece.chat, last, picture)
 
     async def _mark(self, piece: Outgoing, mark: Message) -> None:
         """Have `mark` stand before a repeat without room for it: once, however often the rest is tried."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 import pytest
-from onechat_telegram.joining import Joining
+from onechat_telegram.joining import PARTS_MAX, Joining
 
 from tests.fakes.bot_api import OWNER
 from tests.fakes.telegram_bench import Bench, Running
@@ -282,6 +282,26 @@ async def test_a_text_that_has_ended_waits_for_nothing(bench: Bench) -> None:
         await running.agent.until(lambda: len(running.agent.deliveries) == 3)
 
     assert running.agent.texts() == [f"{LONG}b", LONG, "something else"]
+
+
+async def test_a_text_whose_last_part_is_there_waits_for_nothing(bench: Bench) -> None:
+    bench.api.say(LONG, date=DATE)
+    bench.api.say("b", date=DATE)
+
+    async with bench.running() as running:
+        await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    assert running.agent.texts() == [f"{LONG}b"]
+
+
+async def test_a_text_without_end_goes_in_messages_that_the_agent_takes(bench: Bench) -> None:
+    for _ in range(PARTS_MAX + 2):
+        bench.api.say(LONG, date=DATE)
+
+    async with bench.running() as running, bench.time_flies():
+        await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+
+    assert running.agent.texts() == [LONG * PARTS_MAX, LONG * 2]
 
 
 async def test_a_text_of_many_parts_is_one_message(running: Running, bench: Bench) -> None:

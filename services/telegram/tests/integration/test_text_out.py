@@ -166,6 +166,26 @@ async def test_what_was_certainly_not_sent_is_sent_again_unmarked(
     assert bench.api.texts() == ["hello"]
 
 
+async def test_the_waits_of_one_piece_are_not_the_next_ones(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    bench.api.fail("sendMessage", code=500, times=4)
+    bench.api.fail("sendMessage", code=500, skip=1)
+
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.agent.reply("two")
+        waits = []
+        for _ in range(5):
+            await bench.clock.until_sleeping()
+            waits.append(bench.clock.sleepers[0])
+            bench.clock.advance(waits[-1])
+        await bench.api.until(lambda: bench.api.texts() == ["one", "two"])
+
+    assert waits[3] > 6
+    assert waits[4] < 2
+
+
 async def test_a_send_without_an_answer_is_repeated_once_and_marked(running: Running) -> None:
     """It is in the chat already, or not: nobody can know."""
     running.api.fail("sendMessage", how="lose")
