@@ -94,6 +94,21 @@ async def test_messages_after_an_album_come_after_it(running: Running, bench: Be
     assert [text.split("\n")[:2] for text in running.agent.texts()] == [["a", "b"], ["what is this?"]]
 
 
+async def test_what_cannot_be_read_among_its_parts_costs_an_album_nothing(
+    running: Running, bench: Bench
+) -> None:
+    video(running, 5, "a")
+    part(running, 6, chat={"id": "x", "type": "private"})
+    running.api.update({"edited_message": None})
+    video(running, 7, "b")
+    await kept(running, 4)
+
+    async with bench.time_flies():
+        await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    assert running.agent.texts()[0].startswith("a\nb\n")
+
+
 async def test_two_albums_are_two_messages(running: Running, bench: Bench) -> None:
     video(running, 5, "a")
     part(running, 6, video={}, caption="other", media_group_id="album-2")

@@ -7,10 +7,8 @@ import apsw
 
 
 def keep(db: apsw.Connection, head: str, keys: Sequence[str]) -> None:
-    """The updates of `keys` are handed over together, by the one of `head`; what was kept of it stays."""
-    db.execute(
-        "INSERT INTO joined (head, keys) VALUES (?, ?) ON CONFLICT DO NOTHING", (head, json.dumps(keys))
-    )
+    """The updates of `keys` are handed over together, by the one of `head`; decided once."""
+    db.execute("INSERT INTO joined (head, keys) VALUES (?, ?)", (head, json.dumps(keys)))
 
 
 def keys_of(db: apsw.Connection, head: str) -> tuple[str, ...] | None:
