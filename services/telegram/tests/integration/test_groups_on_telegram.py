@@ -123,6 +123,7 @@ async def test_what_is_addressed_gets_a_turn_and_the_rest_is_learned_without_one
 
     async with house.bench.time_flies():  # a batch closes in time
         [delivery] = await house.until_delivered("Garden", 1)
+        await house.until_said(chat, 1 if case in ADDRESSED else 0)
         await house.taken()
 
     assert delivery.wakes_root is (case in ADDRESSED)
