@@ -42,6 +42,7 @@ from onechat_runtime.store import Store, migrations_in
 from tests.fakes.loopback import Loopback, serving
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.stores import store_at
 
 TIMEOUT_S = 20.0
 NOWHERE = "127.0.0.1:9"  # nobody listens there
@@ -207,7 +208,7 @@ async def living(
     """
     chosen, board, clock = settings_in(folder, **settings), HealthBoard(), clock or SystemClock()
     path = chosen.data / NAME / "store.db"
-    async with Store.open(
+    async with store_at(
         path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock, board=board
     ) as store:
         root = await open_root(store, clock, chosen.agents_folder, chosen.name)

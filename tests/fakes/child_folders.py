@@ -14,11 +14,12 @@ from onechat_agent.adapters import agent_folder, agent_rows
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId
 from onechat_runtime.clock import SystemClock
-from onechat_runtime.store import Store, migrations_in
+from onechat_runtime.store import migrations_in
 
 from tests.fakes.agent_house import House, living
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.stores import store_at
 
 HOUSE = AgentId("0123456789abcdef")
 AREA = "Heating and repairs"
@@ -60,7 +61,7 @@ async def change_rows(folder: Path, job: Callable[[apsw.Connection], None]) -> N
     """Makes the store what a start that was killed has left."""
     path = folder / "data" / "agent" / "store.db"
     clock = SystemClock()
-    async with Store.open(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
+    async with store_at(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
         await store.write(job)
 
 

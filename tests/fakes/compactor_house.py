@@ -34,12 +34,13 @@ from onechat_agent.usage_book import UsageBook
 from onechat_agent.wiring import DEMO_MODEL, ModelAtHand
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
-from onechat_runtime.store import Store, migrations_in
+from onechat_runtime.store import migrations_in
 
 from tests.fakes.agent_house import settings_in
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Purpose, Record, ScriptedModel
+from tests.fakes.stores import store_at
 
 ZONE = "Europe/Rome"
 WITHIN_S = 10.0
@@ -150,7 +151,7 @@ async def compacting(
     settings, board, clock = settings_in(folder), HealthBoard(), clock or SystemClock()
     for log in logs:
         await memory.create(log)
-    async with Store.open(
+    async with store_at(
         settings.data / NAME / "store.db",
         component=NAME,
         migrations=migrations_in(MIGRATIONS),

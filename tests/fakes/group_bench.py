@@ -18,6 +18,7 @@ from onechat_telegram.groups.wiring import GroupChats, opened_group_chats
 from tests.fakes.clock import ManualClock
 from tests.fakes.group_agents import GroupAgentsInMemory, OwnerInMemory
 from tests.fakes.group_platform import Platform, PlatformAdapter
+from tests.fakes.stores import store_at
 
 ROME = ZoneInfo("Europe/Rome")
 WITHIN_S = 60.0
@@ -38,7 +39,7 @@ class GroupBench:
     async def running(self) -> AsyncIterator["RunningGroups"]:
         """A process with all that it does in the background; it ends as if killed."""
         migrations = migrations_in("onechat_telegram.migrations")
-        async with Store.open(
+        async with store_at(
             self.path, component="telegram", migrations=migrations, clock=self.clock
         ) as store:
             running = RunningGroups(self, store)

@@ -16,6 +16,7 @@ from onechat_runtime.listening import Served
 from onechat_runtime.store import Store, migrations_in
 
 from tests.fakes.memory_server import MemoryServer
+from tests.fakes.stores import store_at
 
 
 class _Context:
@@ -60,7 +61,7 @@ async def at_hand(folder: Path, clock: Clock, *, vfs: str | None = None) -> Asyn
     migrations = migrations_in(MIGRATIONS)
     path = folder / NAME / "store.db"
     board = HealthBoard(clock)
-    async with Store.open(
+    async with store_at(
         path, component=NAME, migrations=migrations, clock=clock, board=board, vfs=vfs
     ) as store:
         yield MemoryAtHand(store, await served(store, clock, "epoch"), board)

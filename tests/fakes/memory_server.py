@@ -32,6 +32,7 @@ from onechat_runtime.store import Store, migrations_in
 
 from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import Loopback, serving
+from tests.fakes.stores import store_at
 
 LOG = "log"
 TIMEOUT_S = 20.0
@@ -223,7 +224,7 @@ async def remembering(
     clock = clock or SystemClock()
     path = folder / NAME / "store.db"
     migrations = migrations_in(MIGRATIONS)
-    async with Store.open(
+    async with store_at(
         path, component=NAME, migrations=migrations, clock=clock, board=board, vfs=vfs
     ) as store:
         service = await served(store, clock, epoch, idle_clock=idle_clock or ManualClock())

@@ -27,6 +27,7 @@ from onechat_scheduler.ticker import Ticker
 from tests.fakes.clock import ManualClock
 from tests.fakes.disk import Disk
 from tests.fakes.manual_alarm import ManualAlarm
+from tests.fakes.stores import store_at
 from tests.fakes.woken_agent import WokenAgent
 
 OWNER = OwnerId("root-id")
@@ -166,7 +167,7 @@ class Bench:
         """A run, ended at the end; what ended it before is raised."""
         board = HealthBoard(self.clock)
         migrations = migrations_in("onechat_scheduler.migrations")
-        async with Store.open(
+        async with store_at(
             self.path,
             component="scheduler",
             migrations=migrations,

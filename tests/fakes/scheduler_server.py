@@ -23,6 +23,7 @@ from onechat_scheduler.adapters.agent import AgentPort
 from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import Loopback, serving
 from tests.fakes.manual_alarm import ManualAlarm
+from tests.fakes.stores import store_at
 from tests.fakes.woken_agent import WokenAgent
 
 MORNING = datetime(2027, 1, 15, 8, tzinfo=UTC)  #: nine o'clock in Rome, a Friday
@@ -96,7 +97,7 @@ async def scheduling(
     """
     board, clock = HealthBoard(), ManualClock(now)
     alarm, agent = ManualAlarm(clock), WokenAgent(clock)
-    async with Store.open(
+    async with store_at(
         data / NAME / "store.db",
         component=NAME,
         migrations=migrations_in(MIGRATIONS),

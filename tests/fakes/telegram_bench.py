@@ -26,6 +26,7 @@ from tests.fakes.agent_servicer import AgentServicer
 from tests.fakes.bot_api import OWNER, BotApi
 from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import TOKENS, Loopback, serving
+from tests.fakes.stores import store_at
 
 ROME = ZoneInfo("Europe/Rome")
 
@@ -95,7 +96,7 @@ class Bench:
         passed: list[str] = []
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(
-                Store.open(
+                store_at(
                     self.folder / "store.db",
                     component="telegram",
                     migrations=migrations_in("onechat_telegram.migrations"),
