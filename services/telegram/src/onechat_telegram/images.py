@@ -67,14 +67,12 @@ class Images:
     async def _fetched(self, file: FileId) -> bytes:
         failures = 0
         while True:
-            await self._link.works.wait()
+            await self._link.works.wait()  # the poller tells what is wrong and when it is over
             try:
                 return await self._api.content(file, PICTURE_MAX)
             except (FileTooLarge, Refused):
                 raise
             except BotApiError as error:
-                if not self._link.works.is_set():
-                    continue  # the poller tells what is wrong and when it is over
                 failures += 1
                 if failures >= TRIES:
                     raise

@@ -59,6 +59,22 @@ async def _status(service: ServiceProcess) -> telegram_service_pb2.GetStatusResp
         return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
 
 
+async def test_the_log_says_once_what_is_wrong_and_what_to_do_and_once_that_it_is_over(
+    bench: Bench, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bench.api.fail("getUpdates", code=409, times=3)
+    async with bench.running() as running, bench.time_flies():
+        await bench.api.until(lambda: bench.api.calls["getUpdates"] > 3)
+        bench.api.say("hello")
+        await bench.agent.until(lambda: bool(bench.agent.deliveries))
+        await bench.api.until(lambda: running.link.state is LinkState.CONNECTED)
+    lines = capfd.readouterr().out.splitlines()
+
+    [lost] = [line for line in lines if "link_lost" in line]
+    assert "Another program" in lost
+    assert sum("state=connected" in line for line in lines) == 2
+
+
 async def test_another_poller_for_ever_keeps_the_waits_growing_to_a_minute(bench: Bench) -> None:
     bench.api.fail("getUpdates", code=409, times=None)
     async with bench.running() as running:

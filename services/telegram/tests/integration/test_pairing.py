@@ -1,8 +1,11 @@
 """Who becomes the owner, and what the status says of it."""
 
+import pytest
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
 from onechat_runtime.health_service import health_page
+from onechat_telegram.adapters import chat_store
+from onechat_telegram.domain.ids import UserId
 from onechat_telegram.domain.wording import ALREADY_YOURS, NO_OWNER_YET, NOT_FOR_YOU, WELCOME
 
 from tests.fakes.bot_api import OWNER
@@ -22,6 +25,24 @@ async def test_the_first_chat_that_sends_the_code_becomes_the_owners(bench: Benc
         assert running.api.texts() == [WELCOME]
         assert running.agent.texts() == ["hello"]
         assert running.ownership.code == ""
+        assert running.store.read(chat_store.pairing_code) == ""
+
+
+async def test_the_log_shows_the_code_also_while_telegram_is_away(
+    bench: Bench, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bench.api.fail("getMe", how="drop")
+    async with bench.running(owner=None) as running:
+        code = running.ownership.code
+        await bench.clock.until_sleeping()
+        away = capfd.readouterr().out
+        async with bench.time_flies():
+            await bench.api.until(lambda: bench.api.calls["getUpdates"] > 0)
+        there = capfd.readouterr().out
+
+    assert code in away
+    assert code in there
+    assert bench.api.username in there
 
 
 async def test_the_code_pairs_once(bench: Bench) -> None:
@@ -99,6 +120,15 @@ async def test_the_settings_owner_needs_no_code(running: Running) -> None:
 
     assert status.paired
     assert status.pairing_code == ""
+
+
+async def test_nobody_pairs_after_the_first(bench: Bench) -> None:
+    """Whatever was on its way when the first did."""
+    async with bench.running(owner=None) as running:
+        for user in (OWNER, STRANGER):
+            await running.store.write(lambda db, user=user: running.ownership.pair(db, UserId(user)))
+
+        assert running.ownership.owner == OWNER
 
 
 async def test_whom_the_settings_name_is_the_owner_only_as_long_as_they_do(bench: Bench) -> None:

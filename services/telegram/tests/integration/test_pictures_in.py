@@ -1,5 +1,7 @@
 """Pictures of the owner reach the agent: fetched, measured, stored before the message that names them."""
 
+import asyncio
+
 import grpc
 import pytest
 from onechat_runtime.settings import Secret
@@ -200,7 +202,7 @@ async def download(bench: Bench):  # type: ignore[no-untyped-def]
 
 
 async def test_a_file_is_fetched_up_to_the_size_that_is_wanted(bench: Bench, download: FileDownload) -> None:
-    shown = bench.api.files.document(b"x" * 1000, name="a b#c?.png")
+    shown = bench.api.files.document(b"x" * 1000, name="a.p#n?g %41")
     path = (await bench.api.files.get_file({"file_id": shown["file_id"]}))["file_path"]
 
     assert await download.content(path, 1000) == b"x" * 1000
@@ -211,10 +213,30 @@ async def test_a_file_is_fetched_up_to_the_size_that_is_wanted(bench: Bench, dow
 @pytest.mark.parametrize("path", ["/etc/passwd", "photos/../../x", "a\nb"])
 async def test_a_path_on_a_disk_is_not_fetched(bench: Bench, download: FileDownload, path: str) -> None:
     """A Bot API server of one's own names such; another one that does so wants to have a file read."""
-    with pytest.raises(Refused):
+    with pytest.raises(Refused, match="its own disk"):
         await download.content(path, 1000)
 
     assert bench.api.calls["file"] == 0
+
+
+async def test_a_download_goes_nowhere_else_and_takes_the_bytes_as_they_are() -> None:
+    """Where the server names another address, that is not Telegram's; packed bytes could be any number."""
+    heard: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        download = FileDownload(Secret(TOKEN), f"http://127.0.0.1:{port}", outside=False, certificates=None)
+        with pytest.raises(Refused):
+            await download.content("photos/file_1.jpg", 1000)
+        await download.close()
+
+    [request] = heard
+    assert b"accept-encoding: identity\r\n" in request.lower()
 
 
 @pytest.mark.parametrize(

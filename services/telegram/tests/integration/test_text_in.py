@@ -258,6 +258,16 @@ async def test_somebody_else_gets_one_refusal_an_hour_and_reaches_nothing(bench:
         assert not running.agent.commands
 
 
+async def test_a_clock_that_was_wrong_leaves_nobody_without_a_word_for_long(bench: Bench) -> None:
+    async with bench.running() as running:
+        running.api.say("hi", user=STRANGER)
+        await running.api.until(lambda: len(running.api.texts(STRANGER)) == 1)
+        bench.clock.step_wall_clock(-86_400)
+        running.api.say("hi again", user=STRANGER)
+
+        await running.api.until(lambda: len(running.api.texts(STRANGER)) == 2)
+
+
 async def test_a_forwarded_text_is_marked_as_somebody_elses_words(running: Running) -> None:
     """Else a forwarded "/stop", or any order in it, would count as the owner's."""
     running.api.say(
