@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
 from onechat_runtime.channels import new_channel
 from onechat_telegram.domain.link import LinkState
