@@ -27,6 +27,7 @@ from onechat_runtime.channels import new_channel
 from onechat_runtime.tokens import ensure_tokens, read_token
 
 from tests.fakes.five_services_points import VARIABLE, Point
+from tests.fakes.free_ports import claimed
 
 SERVICES: Final = ("memory", "agent", "whatsapp", "telegram", "scheduler")
 REPOSITORY: Final = Path(__file__).parents[2]
@@ -264,13 +265,11 @@ async def five_services(forks: Forks, folder: Path, **environ: str) -> AsyncIter
 def free_addresses(wanted: int) -> list[str]:
     """Addresses on loopback that are free now, with the port of their pages above each."""
     found: list[str] = []
-    taken: set[int] = set()
     ports = list(_PORTS)
     random.Random(os.getpid() + time.monotonic_ns()).shuffle(ports)
     for port in ports:
-        mine = {port, port + PAGES_ABOVE}
-        if not mine & taken and all(map(_is_free, mine)):
-            taken |= mine
+        mine = (port, port + PAGES_ABOVE)
+        if all(map(_is_free, mine)) and claimed(*mine):
             found.append(f"127.0.0.1:{port}")
         if len(found) == wanted:
             return found

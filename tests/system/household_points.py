@@ -49,6 +49,7 @@ BESIDE: Final = (
     f"{COMMIT_OF}onechat_agent.usage_book.record_alone",
     f"{COMMIT_OF}onechat_memory.chat_logs.complete",
     f"{COMMIT_OF}onechat_memory.chat_logs.fitted_view",
+    f"{COMMIT_OF}onechat_memory.indexing.run",
     f"{COMMIT_OF}onechat_memory.indexing.step",
     f"{COMMIT_OF}onechat_memory.log_changes.load",
     f"{COMMIT_OF}onechat_memory.removing.run",
