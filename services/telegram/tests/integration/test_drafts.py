@@ -177,6 +177,22 @@ async def test_a_draft_that_was_perhaps_sent_is_not_sent_again(drafting: Running
     assert drafting.api.texts() == [f"It is{MORE}", "It is four."]
 
 
+async def test_a_draft_that_comes_when_its_turn_is_over_is_deleted(drafting: Running, bench: Bench) -> None:
+    held = drafting.api.fail("sendMessage", how="hold")
+    await bench.agent.text_comes("It is")
+    await drafting.api.until(lambda: drafting.api.calls["sendMessage"] == 1)
+    await bench.agent.reply("It is four.", turn="turn")
+    await bench.agent.end_turn()
+    await bench.agent.reply("next")
+    await drafting.api.until(lambda: len(drafting.api.sent) == 2)
+    held.released.set()
+
+    async with bench.time_flies():
+        await drafting.api.until(lambda: bool(drafting.api.deleted))
+
+    assert drafting.api.texts() == ["It is four.", "next"]
+
+
 async def test_429_on_a_draft_waits_as_long_as_telegram_says(drafting: Running, bench: Bench) -> None:
     await bench.agent.text_comes("It is")
     await until_asleep(bench, EVERY_S)

@@ -112,6 +112,18 @@ async def test_a_photo_whose_largest_size_is_too_large_goes_at_the_next(running:
     assert contents(running) == [[PNG]]
 
 
+async def test_a_size_that_telegram_does_not_give_out_is_left_for_the_next(running: Running) -> None:
+    running.api.fail("getFile", code=400, description="Bad Request: file is too big")
+    sizes = running.api.files.photo(drawn(900, 600))
+
+    running.api.people.post({"photo": sizes})
+    await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    second = sorted(sizes, key=lambda size: int(size["width"]))[-2]
+    assert contents(running) == [[running.api.files.data_of(second)]]
+    assert not running.api.sent
+
+
 async def test_a_file_that_is_no_picture_is_told_and_its_words_go_on(running: Running) -> None:
     running.api.people.show_file(b"#!/bin/sh", "look", name="a.png", mime="image/png")
 
