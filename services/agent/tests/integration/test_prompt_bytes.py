@@ -44,6 +44,12 @@ async def finished(house: House, name: str) -> None:
             await asyncio.sleep(0.01)
 
 
+async def compacted(house: House, memory: MemoryServer) -> None:
+    async with asyncio.timeout(TIMEOUT_S * 4):
+        while (await memory.stats(house.seat.id)).ready_nodes:
+            await asyncio.sleep(0.02)
+
+
 async def test_every_agents_turns_and_compactions_begin_with_the_same_bytes_through_a_restart(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
@@ -94,6 +100,7 @@ async def test_over_a_long_chat_only_a_batch_of_merges_changes_what_a_view_begin
         for number in range(TURNS):
             await house.say(f"message {number}")
             await memory.append(*[_line(number, one) for one in range(BETWEEN)], log=house.seat.id)
+            await compacted(house, memory)  # far behind, each line would be of another view
         await house.say("and now?")
         stats = await memory.stats(house.seat.id)
         usage = await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=5)
