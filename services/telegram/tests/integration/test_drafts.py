@@ -193,6 +193,37 @@ async def test_a_draft_that_comes_when_its_turn_is_over_is_deleted(drafting: Run
     assert drafting.api.texts() == ["It is four.", "next"]
 
 
+async def test_what_is_shown_already_is_not_said_again(drafting: Running, bench: Bench) -> None:
+    await comes(bench, "It is", f"It is{MORE}")
+    await bench.agent.text_is_void()
+    await comes(bench, "It is", f"It is{MORE}")
+    await all_heard(bench)
+    await until_asleep(bench, EVERY_S)
+
+    assert drafting.api.calls["editMessageText"] == 0
+
+
+async def test_of_a_step_whose_beginning_was_missed_nothing_of_another_is_shown(
+    drafting: Running, bench: Bench
+) -> None:
+    await comes(bench, "It is", f"It is{MORE}")
+    await bench.agent.text_comes("four", step=2, offset=2)
+
+    await until_shown(bench, f"four{MORE}")
+
+
+async def test_a_draft_that_is_gone_already_holds_up_no_other(drafting: Running, bench: Bench) -> None:
+    await comes(bench, "It is", f"It is{MORE}")
+    del drafting.api.messages[OWNER, drafting.api.sent[0]["message_id"]]
+    await bench.agent.end_turn()
+    await bench.agent.begin_turn("next")
+
+    await bench.agent.text_comes("Here", turn="next")
+    await until_shown(bench, f"Here{MORE}")
+
+    assert drafting.api.calls["deleteMessage"] == 1
+
+
 async def test_429_on_a_draft_waits_as_long_as_telegram_says(drafting: Running, bench: Bench) -> None:
     await bench.agent.text_comes("It is")
     await until_asleep(bench, EVERY_S)

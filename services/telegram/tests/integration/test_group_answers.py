@@ -202,6 +202,21 @@ async def test_a_group_that_has_to_wait_holds_up_no_other_chat(bench: Bench) -> 
     assert (bench.api.texts(BEN), bench.api.texts(OWNER)) == (["for Ben"], ["for the owner"])
 
 
+async def test_what_a_group_takes_says_nothing_of_the_owners_closed_chat(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    bench.api.blocked.add(OWNER)
+    chat = home(bench.api)
+    async with bench.running() as running:
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("for the owner")
+        await bench.clock.until_sleeping()
+        await say(bench.agent, chat, "one")
+        await say(bench.agent, chat, "two")
+        await bench.api.until(lambda: len(bench.api.texts(chat)) == 2)
+
+        assert "owner_chat" in running.board.troubles()
+
+
 async def test_a_group_that_became_a_supergroup_gets_what_waited_in_order(running: Running) -> None:
     chat = home(running.api, kind="group")
     asked = running.api.say("hello", user=BEN, chat=chat)

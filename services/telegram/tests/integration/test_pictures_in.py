@@ -1,6 +1,8 @@
 """Pictures of the owner reach the agent: fetched, measured, stored before the message that names them."""
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import grpc
 import pytest
@@ -122,6 +124,18 @@ async def test_a_size_that_telegram_does_not_give_out_is_left_for_the_next(runni
     second = sorted(sizes, key=lambda size: int(size["width"]))[-2]
     assert contents(running) == [[running.api.files.data_of(second)]]
     assert not running.api.sent
+
+
+async def test_a_file_that_telegram_names_no_place_of_is_told(running: Running) -> None:
+    async def nowhere(fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {"file_id": fields["file_id"]}
+
+    running.api.methods["getFile"] = nowhere
+    running.api.people.show_photo(PNG)
+    await running.api.until(lambda: bool(running.api.sent))
+
+    assert running.api.texts() == [PICTURE_NOT_FETCHED]
+    assert running.api.calls["file"] == 0
 
 
 async def test_a_file_that_is_no_picture_is_told_and_its_words_go_on(running: Running) -> None:

@@ -29,6 +29,19 @@ async def test_a_reply_is_shown_with_its_formatting(running: Running) -> None:
     assert [entity["type"] for entity in message["entities"]] == ["bold", "code"]
 
 
+async def test_a_message_that_was_taken_shows_that_the_link_works(running: Running, bench: Bench) -> None:
+    """A poll may wait for a minute meanwhile."""
+    await running.api.until(lambda: running.api.calls["getUpdates"] > 0)
+    bench.clock.advance(5)
+
+    await running.agent.reply("hello")
+    async with asyncio.timeout(5):
+        while running.link.last_answer != bench.clock.now():
+            await asyncio.sleep(0)
+
+    assert running.api.calls["getUpdates"] == 1
+
+
 async def test_notices_are_shown_and_empty_replies_are_not(running: Running) -> None:
     await running.agent.reply("")
     await running.agent.reply(" \n")
