@@ -27,9 +27,10 @@ from onechat_telegram.platform.messages import picture_named, with_images
 
 CHANNEL: Final = "telegram"
 PRIVACY_MODE: Final = (
-    "Telegram's privacy mode is on: in a group where the bot is no administrator it gets only commands that"
-    " name it and replies to it, no mentions and nothing to learn. To end that, send @BotFather /setprivacy,"
-    " choose the bot and Disable, then remove the bot from the group and add it again."
+    "Telegram's privacy mode is on: in a group where the bot is no administrator, commands that name it and"
+    " replies to it surely reach it, and most else does not. So it may miss its name, and learns nothing. To"
+    " end that, send @BotFather /setprivacy, choose the bot and Disable, then remove the bot from the group"
+    " and add it again."
 )
 
 
