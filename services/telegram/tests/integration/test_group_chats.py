@@ -4,12 +4,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
+from onechat_runtime.clock import micros
 from onechat_runtime.store import Store
-from onechat_telegram.groups import batch_rows
+from onechat_telegram.groups import batch_rows, heard_rows
 from onechat_telegram.groups.domain.group import GroupState
-from onechat_telegram.groups.domain.ids import MessageKey
+from onechat_telegram.groups.domain.ids import NO_THREAD, ChatId, MessageKey
 from onechat_telegram.groups.domain.messages import Place
+from onechat_telegram.groups.domain.settings import DetectorKind, GroupSettings
 
 from tests.fakes.group_bench import GroupBench, RunningGroups
 from tests.fakes.group_platform import Shown
@@ -224,6 +227,57 @@ async def test_the_words_that_detectors_need_are_kept_for_the_last_few_lines_onl
     kept = running.store.read(lambda db: db.execute("SELECT count(*) FROM group_heard WHERE line != ''").get)
 
     assert kept == 6
+
+
+async def test_the_last_lines_of_a_thread_are_found_without_reading_all_that_was_heard(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    """A group of 200,000 messages a day has millions of rows; each message would cost a pass over them."""
+
+    def steps(db: apsw.Connection) -> int:
+        db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+            " INSERT INTO group_heard (key, chat, thread, own, line, time)"
+            " SELECT 'k' || i, 'garden', '', 0, '', ? FROM n",
+            (micros(bench.clock.now()),),
+        )
+        hundreds: list[None] = []
+        db.set_progress_handler(lambda: bool(hundreds.append(None)), 100)
+        try:
+            heard_rows.note(db, MessageKey("new"), ChatId("garden"), NO_THREAD, "hi", bench.clock.now())
+            heard_rows.before(db, ChatId("garden"), NO_THREAD)
+            heard_rows.forget_lines(db, ChatId("garden"))
+        finally:
+            db.set_progress_handler(None)
+        return 100 * len(hundreds)
+
+    assert await running.store.write(steps) < 2_000
+
+
+async def test_what_is_too_much_for_one_delivery_is_learned_in_several(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    """Long texts of a few members must not have the agent refuse what the others said with them."""
+    for number in range(5):
+        bench.platform.say("garden", "anna", f"{number}" + "界" * 150_000)
+
+    await running.quiet()
+
+    log = bench.agents.log(SOURCE)
+    assert [each.text.count("界") for each in log] == [300_000, 300_000, 150_000]
+    assert max(len(each.text.encode()) for each in log) < 2_000_000
+
+
+async def test_a_text_that_no_call_could_hold_is_cut(bench: GroupBench, running: RunningGroups) -> None:
+    """Else the small model's call, or the delivery, would fail again and again, and hold up the group."""
+    await running.chats.admission.set("garden", GroupSettings(detector=DetectorKind.MODEL))
+    bench.platform.say("garden", "anna", "x" * 5_000_000)
+
+    await running.quiet()
+
+    (asked,), (learned,) = bench.agents.asked, bench.agents.log(SOURCE)
+    assert max(len(asked.text), len(learned.text)) < 201_000
+    assert learned.text.endswith("x…")
 
 
 def open_batches(store: Store) -> int:

@@ -105,6 +105,29 @@ async def test_a_group_that_nobody_told_of_is_left_and_the_owner_told_once(
     assert bench.platform.shown == []
 
 
+async def test_the_owner_is_told_of_five_groups_an_hour_that_strangers_add_the_bot_to(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    """All are left; but the owner's chat is not for strangers to fill."""
+
+    def added(first: int, past: int) -> None:
+        for number in range(first, past):
+            bench.platform.room(f"r{number}", f"Room {number}", "bob")
+            bench.platform.add_bot(f"r{number}", "bob", by_owner=False)
+
+    added(0, 100)
+    await running.settled()
+    told = list(bench.owner.told.values())
+    bench.clock.advance(3600)
+    added(100, 101)
+    await running.settled()
+
+    assert not any(bench.platform.rooms[f"r{number}"].bot_inside for number in range(101))
+    assert [f'"Room {number}"' in line for number, line in enumerate(told[:5])] == [True] * 5
+    assert told[5:] == [wording.MORE_LEFT]
+    assert '"Room 100"' in list(bench.owner.told.values())[6]
+
+
 async def test_a_group_that_is_left_and_admitted_again_gets_its_agent_back(
     bench: GroupBench, running: RunningGroups
 ) -> None:
@@ -298,6 +321,20 @@ async def test_who_has_left_the_group_reaches_its_agent_no_more(
 
     assert answers(bench) == ["hello"]
     assert answers(bench, "tavern:cars") == ["what did they say"]
+
+
+async def test_a_group_can_be_chosen_by_its_title_as_it_was_offered(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    bench.platform.rooms["garden"].title = 'The  "Garden" (old).'
+    await running.admit("garden")
+    await running.admit("cars")
+
+    for text in ("hello", "the 'Garden' (old)."):
+        bench.platform.whisper("bob", text)
+    await running.settled()
+
+    assert answers(bench) == ["hello"]
 
 
 async def test_commands_in_private_are_for_administrators_of_the_group_that_is_meant(

@@ -12,7 +12,7 @@ from onechat_telegram.groups.domain.addressing import (
     by_names,
     by_platform,
 )
-from onechat_telegram.groups.domain.batches import Batch, closes_at, has_room, is_due
+from onechat_telegram.groups.domain.batches import BYTES_MOST, Batch, closes_at, has_room, is_due
 from onechat_telegram.groups.domain.commands import AdminCommand, admin_command, confirms
 from onechat_telegram.groups.domain.group import Entrance, GroupState, on_added, on_message
 from onechat_telegram.groups.domain.messages import Bot, Command, Member, Mention, Message, Place, Quote
@@ -126,7 +126,7 @@ def test_a_question_right_after_the_bots_own_words_is_unclear(mark):
 
 
 def batch(**fields: Any) -> Batch:
-    usual = {"chat": "g", "first": "k", "messages": 1, "images": 0, "began": NOON, "latest": NOON}
+    usual = {"chat": "g", "first": "k", "messages": 1, "images": 0, "size": 9, "began": NOON, "latest": NOON}
     return Batch(**(usual | fields))
 
 
@@ -149,12 +149,26 @@ def test_a_batch_closes_when_the_clock_was_set_back():
 
 
 def test_a_batch_names_no_more_images_than_a_delivery_takes():
-    assert has_room(batch(images=90), 10)
-    assert not has_room(batch(images=90), 11)
-    assert not has_room(batch(messages=50), 0)
+    assert has_room(batch(images=90), 10, 1)
+    assert not has_room(batch(images=90), 11, 1)
+    assert not has_room(batch(messages=50), 0, 1)
+
+
+def test_a_batch_holds_no_more_text_than_a_delivery_takes():
+    """A delivery that is too large is refused, and the words of all others in it would be lost with it."""
+    assert has_room(batch(size=900_000), 0, 100_000)
+    assert not has_room(batch(size=900_000), 0, 100_001)
+
+
+@pytest.mark.parametrize("letters", ["🙂", "\n", "🙂\n", "\u2028"])
+def test_one_message_fits_into_a_batch_whatever_it_is_made_of(letters):
+    line = wording.line_of(wording.within_bounds(written(letters * 300_000)), UTC, "b")
+
+    assert len(line.encode()) < BYTES_MOST
 
 
 GARDEN, CARS, ALPS = (Candidate(chat=c, title=t) for c, t in [("g", "Garden"), ("c", "Cars"), ("a", "Alps")])
+OLD_CARS, TWIN = Candidate(chat="c", title="Cars (old)"), Candidate(chat="c", title="Garden")
 OFFERED = Choice(chat=None, offered=("a", "c", "g"))
 
 
@@ -169,6 +183,9 @@ OFFERED = Choice(chat=None, offered=("a", "c", "g"))
         (OFFERED, [GARDEN, CARS, ALPS], "2", Chosen(group=CARS)),
         (OFFERED, [GARDEN, CARS, ALPS], " 3. ", Chosen(group=GARDEN)),
         (OFFERED, [GARDEN, CARS, ALPS], "garden", Chosen(group=GARDEN)),
+        (OFFERED, [GARDEN, OLD_CARS, ALPS], "cars (old)", Chosen(group=OLD_CARS)),
+        (OFFERED, [GARDEN, Candidate(chat="c", title="1"), ALPS], "1", Chosen(group=ALPS)),
+        (OFFERED, [GARDEN, TWIN, ALPS], "Garden", Unclear(groups=(ALPS, TWIN, GARDEN))),
         (OFFERED, [GARDEN, CARS, ALPS], "4", Unclear(groups=(ALPS, CARS, GARDEN))),
         (OFFERED, [GARDEN, CARS, ALPS], "0", Unclear(groups=(ALPS, CARS, GARDEN))),
         (OFFERED, [GARDEN, CARS, ALPS], "²", Unclear(groups=(ALPS, CARS, GARDEN))),

@@ -8,6 +8,7 @@ one form of domain/messages.py; tests/contract/test_group_adapters_alike.py says
     privates.py    a member's private chat, and which group it means
     admin.py       /bot status, /bot clear-memory
     admission.py   the bot is added, confirmed, refused, removed; settings
+    departing.py   what the owner is told of groups that are left unasked
     batching.py    closes batches in time
     deliveries.py  hands over to the agent service, by the runtime's outbox
     replies.py     the agent's answers, back to where they were asked

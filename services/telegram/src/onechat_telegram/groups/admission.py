@@ -14,6 +14,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.store import Store
 
 from onechat_telegram.groups import batch_rows, rows
+from onechat_telegram.groups.departing import Departures
 from onechat_telegram.groups.domain import wording
 from onechat_telegram.groups.domain.group import Entrance, Group, GroupState, on_added, on_message
 from onechat_telegram.groups.domain.ids import (
@@ -63,6 +64,7 @@ class Admission:
         self._adapter = adapter
         self._agents = agents
         self._owner = owner
+        self._departures = Departures(owner, clock)
         self._store = store
         self._clock = clock
 
@@ -155,7 +157,7 @@ class Admission:
         return _inside(group)
 
     async def _leave(self, key: MessageKey, chat: ChatId, title: str, line: str) -> None:
-        await self._owner.tell(key_of_line(key), line)
+        await self._departures.tell(key, line)
         await self._adapter.leave(chat)
         await self._keep(chat, title, GroupState.LEFT)
 

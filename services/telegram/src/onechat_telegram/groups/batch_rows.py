@@ -47,7 +47,7 @@ def batches(db: apsw.Connection) -> list[Batch]:
     """All open batches."""
     found: list[Any] = db.execute(
         "SELECT chat, (SELECT key FROM group_batched AS f WHERE f.chat = b.chat ORDER BY number LIMIT 1),"
-        " count(*), sum(json_array_length(images)), min(came), max(came)"
+        " count(*), sum(json_array_length(images)), sum(octet_length(line)), min(came), max(came)"
         " FROM group_batched AS b GROUP BY chat ORDER BY chat"
     ).fetchall()
     return [
@@ -56,10 +56,11 @@ def batches(db: apsw.Connection) -> list[Batch]:
             first=MessageKey(first),
             messages=int(messages),
             images=int(images),
+            size=int(size),
             began=instant(int(began)),
             latest=instant(int(latest)),
         )
-        for chat, first, messages, images, began, latest in found
+        for chat, first, messages, images, size, began, latest in found
     ]
 
 

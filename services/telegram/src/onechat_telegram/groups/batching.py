@@ -39,11 +39,10 @@ class Batching:
 
     def learn(self, db: apsw.Connection, message: Message, group: Group) -> None:
         """Put `message` into its group's batch, in the caller's transaction; it closes if it is full."""
-        batch = batch_rows.batch(db, group.chat)
-        if batch is not None and not has_room(batch, len(message.images)):
-            self.close(db, group)
-        now = self._clock.now()
+        batch, now = batch_rows.batch(db, group.chat), self._clock.now()
         line = line_of(message, self._zone, self._adapter.bot.id)
+        if batch is not None and not has_room(batch, len(message.images), len(line.encode())):
+            self.close(db, group)
         batch_rows.add(db, group.chat, message.key, line, message.images, written=message.time, came=now)
         self._close_if_due(db, group.chat, now)
         self._store.when_committed(self._look.set)

@@ -1,6 +1,7 @@
 """The store's rows on messages that were taken. Functions on a connection, for transactions.
 
-They make that nothing is taken twice, and hold the last few lines of each thread for the detectors.
+They make that nothing is taken twice, and hold the last few lines of each thread for the detectors. Lines are
+looked for by an index of their own, in which only they are: a busy thread has millions of messages.
 """
 
 from datetime import datetime, timedelta
@@ -65,4 +66,4 @@ def before(db: apsw.Connection, chat: ChatId, thread: ThreadId) -> list[Line]:
 
 def forget_lines(db: apsw.Connection, chat: ChatId) -> None:
     """Keep no words of the group; what was taken stays known."""
-    db.execute("UPDATE group_heard SET line = '' WHERE chat = ?", (chat,))
+    db.execute("UPDATE group_heard SET line = '' WHERE chat = ? AND line != ''", (chat,))

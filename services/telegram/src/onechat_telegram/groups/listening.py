@@ -22,7 +22,7 @@ from onechat_telegram.groups.domain.commands import admin_command
 from onechat_telegram.groups.domain.group import Group
 from onechat_telegram.groups.domain.ids import ChatId
 from onechat_telegram.groups.domain.messages import Added, Heard, Message, Moved, Removed
-from onechat_telegram.groups.domain.wording import line_for_detector
+from onechat_telegram.groups.domain.wording import line_for_detector, within_bounds
 from onechat_telegram.groups.ports import Adapter, Agents
 from onechat_telegram.groups.privates import Privates
 
@@ -60,7 +60,7 @@ class Groups:
                 place = self._store.read(lambda db: rows.place_now(db, heard.place))
                 turn = self._turns.setdefault(place.chat, asyncio.Lock())
                 async with turn:
-                    return await self._message(replace(heard, place=place))
+                    return await self._message(within_bounds(replace(heard, place=place)))
             case Added():
                 await self._admission.added(heard)
             case Removed():

@@ -52,7 +52,7 @@ class Privates:
         anew = command is AdminCommand.CHOOSE
         choice = self._store.read(lambda db: private_rows.choice(db, message.sender.id))
         groups = await self._groups_of(message.sender.id, choice, anew=anew)
-        candidates = [Candidate(chat=group.chat, title=group.title) for group in groups.values()]
+        candidates = [_candidate(group) for group in groups.values()]
         match meant(choice, candidates, message.text, anew=anew):
             case Nobody():
                 return False
@@ -153,3 +153,7 @@ class Privates:
         """Whether the message is new; it is known from now on, but none of its words."""
         place = message.place
         return heard_rows.note(db, message.key, place.chat, place.thread, "", self._clock.now())
+
+
+def _candidate(group: Group) -> Candidate:
+    return Candidate(chat=group.chat, title=wording.name_of(group.title))

@@ -10,6 +10,7 @@ QUIET: Final = timedelta(seconds=20)
 LONGEST: Final = timedelta(minutes=2)
 MESSAGES_MOST: Final = 50
 IMAGES_MOST: Final = 100  # a delivery names no more
+BYTES_MOST: Final = 1_000_000  # of UTF-8, far above one message's; a delivery takes twice as many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Batch:
     first: MessageKey
     messages: int  #: at least one
     images: int
+    size: int  #: of its lines, bytes of UTF-8
     began: datetime  #: when its first message came
     latest: datetime  #: when its last message came
 
@@ -34,6 +36,7 @@ def is_due(batch: Batch, now: datetime) -> bool:
     return batch.messages >= MESSAGES_MOST or now >= closes_at(batch) or now < batch.began
 
 
-def has_room(batch: Batch, images: int) -> bool:
-    """Whether a message with so many images may join `batch`."""
-    return batch.messages < MESSAGES_MOST and batch.images + images <= IMAGES_MOST
+def has_room(batch: Batch, images: int, size: int) -> bool:
+    """Whether a message with so many images, and a line of so many bytes, may join `batch`."""
+    fits = batch.images + images <= IMAGES_MOST and batch.size + size <= BYTES_MOST
+    return fits and batch.messages < MESSAGES_MOST

@@ -5,8 +5,12 @@ Texts are valid Unicode; places in them count code points. Instants are aware, U
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from onechat_telegram.groups.domain.ids import NO_THREAD, ChatId, MemberId, MessageId, MessageKey, ThreadId
+
+#: Code points of a message that are taken, the rest is left out: no call and no delivery holds just any text.
+TEXT_MAX: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

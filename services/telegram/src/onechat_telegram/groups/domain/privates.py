@@ -14,7 +14,7 @@ class Candidate:
     """A group that its member may mean."""
 
     chat: ChatId
-    title: str
+    title: str  #: as it is offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +73,15 @@ def meant(
 
 
 def _answer(choice: Choice, by_chat: dict[ChatId, Candidate], text: str) -> Candidate | None:
-    said = text.strip().rstrip(".)").casefold()
+    said = _plain(text)
     offered = [by_chat.get(chat) for chat in choice.offered]
     if said.isascii() and said.isdigit() and len(said) <= 4:
         number = int(said)
         return offered[number - 1] if 1 <= number <= len(offered) else None
-    named = [group for group in offered if group is not None and group.title.strip().casefold() == said]
+    named = [group for group in offered if group is not None and _plain(group.title) == said]
     return named[0] if len(named) == 1 else None
+
+
+def _plain(said: str) -> str:
+    """As it is compared: people write "2." and "2)", and a title may end so as well."""
+    return said.strip().rstrip(".) ").casefold()

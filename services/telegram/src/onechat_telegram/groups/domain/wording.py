@@ -6,11 +6,12 @@ indented, so that no text can pass for another member's message. Zones are given
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
 from onechat_telegram.groups.domain.ids import MemberId
-from onechat_telegram.groups.domain.messages import Member, Message, Quote
+from onechat_telegram.groups.domain.messages import TEXT_MAX, Member, Message, Quote
 from onechat_telegram.groups.domain.privates import Candidate
 
 NAME_MAX: Final = 80
@@ -38,6 +39,17 @@ NOT_ADMITTED: Final = (
     'I was in the group "{title}", which you have not admitted, and left it.'
     " To have me there, add me yourself."
 )
+MORE_LEFT: Final = (
+    "I am put into one group after another that you have not admitted. I leave each of them, and tell you of"
+    " no more within this hour."
+)
+
+
+def within_bounds(message: Message) -> Message:
+    """`message` with no more text than is taken."""
+    if len(message.text) <= TEXT_MAX:
+        return message
+    return replace(message, text=_clipped(message.text, TEXT_MAX))
 
 
 def heading(channel: str, title: str, chat: str) -> str:
