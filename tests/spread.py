@@ -48,7 +48,8 @@ def batches(items: list[pytest.Item]) -> list[list[pytest.Item]]:
     found: list[list[pytest.Item]] = []
     for _, of_file in groupby(items, key=lambda item: (item.path, _allowed_s(item))):
         rest = list(of_file)
-        size = 1 if _allowed_s(rest[0]) else _BATCH
+        long = _allowed_s(rest[0]) or any(item.get_closest_marker("soak") for item in rest)
+        size = 1 if long else _BATCH
         found += (rest[begin : begin + size] for begin in range(0, len(rest), size))
     return sorted(found, key=lambda batch: (-_allowed_s(batch[0]), _place(batch[0].path)))
 

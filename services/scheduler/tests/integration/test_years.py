@@ -37,6 +37,7 @@ async def test_a_week_with_a_change_of_the_clocks_and_sixty_kills(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("zone", ["Europe/Rome", "America/New_York"])
 async def test_a_year_of_two_hundred_schedules_and_five_hundred_kills(
     tmp_path: Path, disk: Disk, zone: str
