@@ -10,7 +10,7 @@ from onechat_telegram.adapters import piece_store
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.utf16 import units
-from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED, REPEAT_MARK
+from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
 
 from tests.fakes.bot_api import OWNER
 from tests.fakes.telegram_bench import Bench, Running
@@ -199,96 +199,6 @@ async def test_the_waits_of_one_piece_are_not_the_next_ones(bench: Bench) -> Non
     assert waits[4] < 2
 
 
-async def test_a_send_without_an_answer_is_repeated_once_and_marked(running: Running) -> None:
-    """It is in the chat already, or not: nobody can know."""
-    running.api.fail("sendMessage", how="lose")
-
-    await running.agent.reply("hello")
-    await running.agent.reply("next")
-    await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
-
-    assert running.api.texts() == ["hello", f"hello{REPEAT_MARK}", "next"]
-
-
-async def test_a_repeat_without_an_answer_is_left_alone(running: Running) -> None:
-    running.api.fail("sendMessage", how="lose", times=2)
-
-    await running.agent.reply("hello")
-    await running.agent.reply("next")
-    await running.api.until(lambda: running.api.texts()[-1:] == ["next"])
-
-    assert running.api.texts() == ["hello", f"hello{REPEAT_MARK}", "next"]
-
-
-async def test_the_mark_of_a_full_piece_is_a_message_of_its_own(running: Running) -> None:
-    running.api.fail("sendMessage", how="drop")
-
-    await running.agent.reply("!" * 4096)
-    await running.api.until(lambda: len(running.api.sent) == 2)
-
-    assert running.api.texts() == [REPEAT_MARK.strip(), "!" * 4096]
-
-
-async def test_a_mark_of_its_own_comes_once_however_often_the_rest_is_tried(bench: Bench) -> None:
-    bench.api.chats.add(OWNER)
-    bench.api.fail("sendMessage", how="drop")
-    bench.api.fail("sendMessage", code=500, skip=1, times=3)
-
-    async with bench.running(), bench.time_flies():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.reply("!" * 4096)
-        await bench.agent.reply("next")
-        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
-
-    assert bench.api.texts() == [REPEAT_MARK.strip(), "!" * 4096, "next"]
-
-
-async def test_a_mark_without_an_answer_costs_nothing_of_what_it_marks(bench: Bench) -> None:
-    bench.api.chats.add(OWNER)
-    bench.api.fail("sendMessage", how="drop", times=2)
-
-    async with bench.running(), bench.time_flies():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.reply("!" * 4096)
-        await bench.agent.reply("next")
-        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
-
-    assert bench.api.texts() == [REPEAT_MARK.strip(), "!" * 4096, "next"]
-
-
-async def test_a_piece_found_sending_at_the_start_is_repeated_and_marked(bench: Bench) -> None:
-    bench.api.chats.add(OWNER)
-    sent = bench.api.fail("sendMessage", how="hang")
-    async with bench.running():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.reply("hello")
-        await bench.api.until(lambda: bool(bench.api.sent))
-        bench.copy_as_if_killed()
-        asyncio.get_running_loop().call_later(0.05, sent.released.set)
-
-    async with bench.running():
-        await bench.api.until(lambda: len(bench.api.sent) == 2)
-
-    assert bench.api.texts() == ["hello", f"hello{REPEAT_MARK}"]
-
-
-async def test_a_send_at_work_when_the_service_ends_is_not_repeated(bench: Bench) -> None:
-    bench.api.chats.add(OWNER)
-    held = bench.api.fail("sendMessage", how="hold")
-    async with bench.running():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.reply("hello")
-        await bench.api.until(lambda: bench.api.calls["sendMessage"] == 1)
-        asyncio.get_running_loop().call_later(0.05, held.released.set)
-
-    async with bench.running():
-        await bench.agent.until(lambda: len(bench.agent.subscribed) == 2)
-        await bench.agent.reply("next")
-        await bench.api.until(lambda: bench.api.texts()[-1:] == ["next"])
-
-    assert bench.api.texts() == ["hello", "next"]
-
-
 async def test_a_blocked_bot_is_said_and_its_replies_wait(bench: Bench) -> None:
     bench.api.blocked.add(OWNER)
     bench.api.chats.add(OWNER)
@@ -309,25 +219,6 @@ async def test_a_blocked_bot_is_said_and_its_replies_wait(bench: Bench) -> None:
         assert "owner_chat" not in running.board.troubles()
 
 
-async def test_typing_is_shown_again_and_again_while_a_turn_runs(bench: Bench) -> None:
-    bench.api.chats.add(OWNER)
-    async with bench.running():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.begin_turn("t")
-        await bench.api.until(lambda: len(bench.api.actions) == 1)
-        await bench.clock.until_sleeping()
-        bench.clock.advance(5)
-        await bench.api.until(lambda: len(bench.api.actions) == 2)
-        await bench.agent.end_turn("t")
-        await bench.agent.reply("done")
-        await bench.api.until(lambda: bool(bench.api.sent))
-        bench.clock.advance(5)
-        await bench.agent.reply("more")
-        await bench.api.until(lambda: len(bench.api.sent) == 2)
-
-        assert bench.api.actions == [(OWNER, "typing")] * 2
-
-
 async def test_what_was_said_while_the_gateway_was_away_is_shown_once(bench: Bench) -> None:
     bench.api.chats.add(OWNER)
     async with bench.running():
@@ -341,6 +232,21 @@ async def test_what_was_said_while_the_gateway_was_away_is_shown_once(bench: Ben
 
     assert bench.api.texts() == ["one", "two"]
     assert (bench.agent.subscribed[1].stream, bench.agent.subscribed[1].after) == ("stream-1", 1)
+
+
+async def test_what_was_sent_before_the_agents_oldest_events_is_forgotten_at_a_start(bench: Bench) -> None:
+    bench.api.chats.add(OWNER)
+    async with bench.running():
+        await bench.agent.until(lambda: bool(bench.agent.subscribed))
+        await bench.agent.reply("one")
+        await bench.api.until(lambda: len(bench.api.sent) == 1)
+    kept = []
+    for days in (89, 2):
+        bench.clock.advance(days * 86_400)
+        async with bench.running(work=False) as running:
+            kept.append(running.store.read(lambda db: db.execute("SELECT count(*) FROM pieces").get))
+
+    assert kept == [1, 0]
 
 
 async def test_the_first_subscription_begins_at_the_end(bench: Bench) -> None:
@@ -401,29 +307,3 @@ async def test_a_chat_that_is_never_opened_is_not_flooded_when_it_is(bench: Benc
         await bench.api.until(lambda: bench.api.texts()[-1:] == ["last"])
 
     assert len(bench.api.sent) == 50
-
-
-async def test_typing_is_shown_of_a_turn_that_was_at_work_before_the_gateway_started(bench: Bench) -> None:
-    """Its beginning lies before the place in the events where something was shown in its middle."""
-    bench.api.chats.add(OWNER)
-    async with bench.running():
-        await bench.agent.until(lambda: bool(bench.agent.subscribed))
-        await bench.agent.begin_turn("t")
-        await bench.agent.notice("The model is asked again.", turn="t")
-        await bench.api.until(lambda: bool(bench.api.sent))
-    before = len(bench.api.actions)
-
-    async with bench.running():
-        await bench.agent.until(lambda: len(bench.agent.subscribed) == 2)
-        await bench.agent.tell(activity=event_pb2.Activity(tool="shell"), turn="t")
-        await bench.api.until(lambda: len(bench.api.actions) > before)
-
-
-async def test_an_agent_that_is_not_the_root_does_not_type(running: Running) -> None:
-    await running.agent.tell(
-        activity=event_pb2.Activity(tool="shell"), turn="c", agent_id="house-id", agent="House"
-    )
-    await running.agent.reply("end")
-    await running.api.until(lambda: bool(running.api.sent))
-
-    assert running.api.actions == []

@@ -198,14 +198,10 @@ def found_sending(db: apsw.Connection) -> list[int]:
 
 
 def repeat(db: apsw.Connection, number: int, repeats_max: int, now: datetime) -> None:
-    """Send a piece of unknown outcome once more, marked; in a group or past `repeats_max` leave it unknown.
-
-    An outcome mostly changes a message, which can be done any number of times.
-    """
-    again = "kind = 'outcome' OR (chat > 0 AND repeats < ?1)"
+    """Send a piece of unknown outcome once more, marked; in a group, or past `repeats_max`, leave it so."""
     db.execute(
-        f"UPDATE pieces SET state = iif({again}, 'waiting', 'unknown'), repeats = repeats + 1, time = ?2"
-        " WHERE number = ?3",
+        "UPDATE pieces SET state = iif(chat > 0 AND repeats < ?1, 'waiting', 'unknown'),"
+        " repeats = repeats + 1, time = ?2 WHERE number = ?3",
         (repeats_max, micros(now), number),
     )
 
