@@ -76,8 +76,9 @@ def test_letters_of_two_units_are_counted_as_two_and_never_cut(text: str, sizes:
     assert "".join(parts) == text
 
 
-def test_a_paragraph_is_kept_whole_where_it_can_be() -> None:
-    first, second = ("one " * 700).strip(), ("two " * 700).strip()
+@pytest.mark.parametrize("second", ["two " * 700, "two two\n" * 400])
+def test_a_paragraph_is_kept_whole_where_it_can_be(second: str) -> None:
+    first, second = ("one " * 700).strip(), second.strip()
 
     assert texts(f"{first}\n\n{second}", 4096) == [first, second]
 
@@ -97,10 +98,11 @@ def test_a_word_is_kept_whole_where_its_line_can_not_be() -> None:
     assert {word for part in parts for word in part.split(" ")} == {"word"}
 
 
-def test_code_that_fits_into_a_part_is_kept_whole() -> None:
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_code_that_fits_into_a_part_is_kept_whole(between: str) -> None:
     block = "x = 1\n\n" * 20
 
-    before, shown = split(code(block.strip(), before="Look:\n" * 30 + "\n"), 200)
+    before, shown = split(code(block.strip(), before="Look:\n" * 30 + between), 200)
 
     assert "x = 1" not in before.text
     assert (shown.entities[0].type, shown.entities[0].length) == ("pre", units(block.strip()))
@@ -150,7 +152,7 @@ def test_a_joined_emoji_is_not_cut_in_two() -> None:
     family = "👩\u200d👩\u200d👧"
 
     assert between_letters("a" + family, 3) == 1
-    assert texts("a" + family * 2, 10) == ["a" + family, family]
+    assert texts("a" + family * 2, 13) == ["a" + family, family]
 
 
 def test_what_fits_is_found_by_units() -> None:
