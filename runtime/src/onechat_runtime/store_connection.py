@@ -50,6 +50,7 @@ def _set_up(db: apsw.Connection, *, writes: bool) -> None:
     if not writes:
         db.execute("PRAGMA query_only=ON")
         return
+    db.execute("PRAGMA secure_delete=ON").fetchall()  # words that were not to be kept stay in no free page
     db.execute("PRAGMA journal_mode=WAL").fetchall()
     db.execute("PRAGMA synchronous=FULL")
     db.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}").fetchall()

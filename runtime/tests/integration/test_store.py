@@ -37,6 +37,18 @@ async def test_what_was_written_is_there_after_a_restart(open_store):
         assert store.read(_teas) == ["green"]
 
 
+async def test_of_what_was_deleted_no_byte_is_in_the_store(open_store):
+    """A free page would keep for years what a service has promised not to keep."""
+    async with open_store() as store:
+        for size in (10, 500, 50_000):
+            await store.write(_add("oolong" * size))
+        path, before = store.path, "oolong" in "".join(store.read(_teas))
+        await store.write(lambda db: db.execute("DELETE FROM cups"))
+
+    assert before
+    assert b"oolong" not in path.read_bytes()
+
+
 async def test_jobs_that_wait_together_share_one_commit(open_store, disk):
     """An fsync each would be a tenth of the rate."""
     async with open_store(vfs=disk.name) as store:
