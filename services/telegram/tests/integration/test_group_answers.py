@@ -235,13 +235,16 @@ async def test_a_group_that_became_a_supergroup_gets_what_waited_in_order(runnin
 async def test_what_a_group_is_found_to_have_moved_by_is_sent_to_it_at_once(running: Running) -> None:
     """Nothing else may happen for hours that would have it looked for."""
     chat = home(running.api, kind="group")
+    asked = running.api.say("hello", user=BEN, chat=chat)
     moved = running.api.groups.migrate(chat)
     running.api.updates.clear()
 
-    await say(running.agent, chat, "one")
+    await say(running.agent, chat, "one", message=asked)
     await running.api.until(lambda: bool(running.api.texts(moved)))
 
     assert running.api.texts(moved) == ["one"]
+    # The same number is another message there.
+    assert running.store.read(lambda db: db.execute("SELECT answers FROM pieces").get) == 0
 
 
 async def test_what_is_for_a_group_that_has_put_the_bot_out_is_set_aside(running: Running) -> None:

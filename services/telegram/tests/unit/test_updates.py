@@ -145,6 +145,12 @@ def test_an_address_that_can_be_read_already_is_not_repeated(entity: dict[str, A
     )
 
 
+def test_a_link_that_claims_to_go_on_beyond_its_text_ends_with_it() -> None:
+    [found] = written(text="here", entities=[link(0, 9)]).links
+
+    assert found.end == 4
+
+
 def test_addresses_in_others_words_stay_in_them() -> None:
     """Forwarded or answered ones, or a part of those; and none can end the mark of its line."""
     origin = {"type": "hidden_user", "sender_user_name": "Eve"}
@@ -266,6 +272,12 @@ def test_an_album_is_one_text_with_its_captions_in_order() -> None:
     assert {part.album for part in parts} == {"5"}
     assert for_agent(parts) == "a\nb\nc"
     assert for_agent(parts, 2) == "a\nb\nc\n[sent with it, but not to be seen here: a picture, a picture]"
+
+
+def test_captions_stand_apart_also_where_one_between_them_has_none() -> None:
+    parts = [written(photo=[size(name, 90)], media_group_id="5", caption=name) for name in ("a", "", "b")]
+
+    assert for_agent(parts) == "a\nb"
 
 
 def test_forwarded_pictures_are_marked_as_somebody_elses() -> None:
