@@ -136,6 +136,16 @@ async def test_an_id_that_no_update_has_is_an_outage_and_ends_no_service(bench: 
         await bench.agent.until(lambda: bool(bench.agent.deliveries))
 
 
+async def test_a_menu_that_telegram_refuses_costs_nothing_else(bench: Bench) -> None:
+    bench.api.fail("setMyCommands", code=400)
+    async with bench.running() as running:
+        bench.api.say("/help")
+        await bench.api.until(lambda: bench.api.texts() == ["did /help"])
+
+        assert running.link.state is LinkState.CONNECTED
+        assert bench.api.calls["setMyCommands"] == 1
+
+
 async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> None:
     await running.api.until(lambda: bool(running.api.allowed_updates))
 

@@ -101,6 +101,36 @@ async def test_ids_that_begin_anew_at_a_lower_number_are_read(running: Running) 
     assert running.agent.texts() == ["before", "after", "and again"]
 
 
+async def test_of_one_answer_the_last_update_is_the_one_to_go_on_from(bench: Bench) -> None:
+    bench.api.say("before")
+    bench.api.next_update_id = 12_345
+    bench.api.say("after")
+
+    async with bench.running() as running:
+        await running.agent.until(lambda: len(running.agent.deliveries) == 2)
+        await running.api.until(lambda: bool(running.api.confirmed))
+
+    assert bench.api.confirmed[0] == 12_346
+
+
+async def test_an_id_that_comes_again_while_its_first_update_is_set_aside_is_another_update(
+    bench: Bench,
+) -> None:
+    bench.agent.fail("Deliver", code=grpc.StatusCode.INTERNAL, times=1000, only_key=":1")
+    async with bench.running() as running, bench.time_flies():
+        first = running.api.next_update_id
+        running.api.say("set aside")
+        await running.api.until(lambda: first + 1 in running.api.confirmed)
+        async with asyncio.timeout(10):
+            while not running.gateway.outbox.set_aside():
+                await asyncio.sleep(0)
+        running.api.next_update_id = first
+        running.api.say("new")
+        await running.agent.until(lambda: bool(running.agent.deliveries))
+
+    assert bench.agent.texts() == ["new"]
+
+
 async def test_messages_wait_for_an_agent_that_is_away_in_their_order(bench: Bench) -> None:
     bench.agent.fail("Deliver", code=grpc.StatusCode.ABORTED, times=2)
     bench.agent.fail("Deliver", code=grpc.StatusCode.RESOURCE_EXHAUSTED, when="after", times=1)
