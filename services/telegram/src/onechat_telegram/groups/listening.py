@@ -19,7 +19,7 @@ from onechat_telegram.groups.admission import Admission
 from onechat_telegram.groups.batching import Batching
 from onechat_telegram.groups.detectors import detectors
 from onechat_telegram.groups.domain.commands import admin_command
-from onechat_telegram.groups.domain.group import Group
+from onechat_telegram.groups.domain.group import Group, GroupState
 from onechat_telegram.groups.domain.ids import ChatId
 from onechat_telegram.groups.domain.messages import Added, Heard, Message, Moved, Removed
 from onechat_telegram.groups.domain.wording import line_for_detector, within_bounds
@@ -101,7 +101,14 @@ class Groups:
         await self._store.write(lambda db: self._record(db, kept, group, judgement.answered))
 
     def _record(self, db: apsw.Connection, message: Message, group: Group, answered: bool) -> None:
-        """Note the message and put it where it goes; of one that is neither answered nor learned no words."""
+        """Note the message and put it where it goes; of one that is neither answered nor learned no words.
+
+        What judged it may have taken long: the group may have moved since, been set otherwise, or been left.
+        """
+        now = rows.group(db, rows.chat_now(db, group.chat))
+        if now is None or now.state is not GroupState.ADMITTED:
+            return
+        group = now
         line = line_for_detector(message) if answered or group.settings.learn else ""
         new = heard_rows.note(db, message.key, group.chat, message.place.thread, line, self._clock.now())
         if not new:

@@ -66,7 +66,7 @@ class Privates:
                 await self._admin.run(command, message, groups[one.chat])
             case Meant(group=one):
                 kept = await self._fetched(message)
-                await self._store.write(lambda db: self._deliver(db, kept, groups[one.chat]))
+                return await self._store.write(lambda db: self._deliver(db, kept, groups[one.chat]))
         return True
 
     async def _fetched(self, message: Message) -> Message:
@@ -74,11 +74,7 @@ class Privates:
 
     async def _groups_of(self, member: MemberId, choice: Choice | None, *, anew: bool) -> dict[ChatId, Group]:
         """The served groups that `member` may mean; only the one that was chosen while that still holds."""
-        served = [
-            group
-            for group in self._store.read(rows.groups)
-            if group.state is GroupState.ADMITTED and group.settings.private_chats
-        ]
+        served = [group for group in self._store.read(rows.groups) if _is_served(group)]
         if choice is not None and not anew:
             for group in served:
                 if group.chat == choice.chat and await self._adapter.is_member(group.chat, member):
@@ -125,10 +121,15 @@ class Privates:
         await self._adapter.reply(key_of_line(message.key), message.place, line)
         await self._store.write(lambda db: self._note(db, message))
 
-    def _deliver(self, db: apsw.Connection, message: Message, group: Group) -> None:
+    def _deliver(self, db: apsw.Connection, message: Message, group: Group) -> bool:
+        """Hand it over; False, and nothing kept, if the owner has ended that while the platform was asked."""
+        now = rows.group(db, rows.chat_now(db, group.chat))
+        if now is None or not _is_served(now):
+            return False
         if self._note(db, message):
-            self._release(db, message.sender.id, group)
-            self._addressed.deliver(db, self._addressed.delivery(message, group), group)
+            self._release(db, message.sender.id, now)
+            self._addressed.deliver(db, self._addressed.delivery(message, now), now)
+        return True
 
     def _release(self, db: apsw.Connection, member: MemberId, group: Group) -> None:
         """Hand over what waited, to the agent of `group`."""
@@ -157,3 +158,7 @@ class Privates:
 
 def _candidate(group: Group) -> Candidate:
     return Candidate(chat=group.chat, title=wording.name_of(group.title))
+
+
+def _is_served(group: Group) -> bool:
+    return group.state is GroupState.ADMITTED and group.settings.private_chats
