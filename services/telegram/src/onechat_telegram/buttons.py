@@ -89,23 +89,25 @@ class Buttons:
             return
         press = callback.press
         if press is not None and press.question.group is not None:
-            await self._admission(callback, press.question.group, yes=press.yes)
+            await self._admission(callback, press, press.question.group)
         elif press is not None and self._is_here(press):
             await self._proposal(callback, press)
         else:
             await self._no_more(callback)
 
-    async def _admission(self, callback: Callback, group: ChatId, *, yes: bool) -> None:
+    async def _admission(self, callback: Callback, press: Press, group: ChatId) -> None:
         if self._groups is None or callback.chat is None:
             await self._no_more(callback)
             return
-        said = await self._groups.answer_group(group, yes=yes) or GONE
-        log.info("group_button_pressed", yes=yes)
+        said = await self._groups.answer_group(group, yes=press.yes) or GONE
+        log.info("group_button_pressed", yes=press.yes)
         chat, now, key = callback.chat, self._clock.now(), key_for_press(self._sends.bot, callback.id)
         piece = outcome_piece(group, said)
         await self._store.write(lambda db: piece_store.add_answer(db, key, chat, (piece,), now))
         self._replies.added.set()
         await self._tell(callback, said)
+        if not self._is_known(callback, press):
+            await self._take_buttons(callback)
 
     async def _proposal(self, callback: Callback, press: Press) -> None:
         state = await self._agent.answer_proposal(

@@ -54,6 +54,22 @@ async def test_a_no_makes_the_bot_leave(house: House) -> None:
     assert (shown["text"], house.agent.groups) == (answered("Garden", served=False), {})
 
 
+async def test_a_copy_of_the_question_that_may_have_been_sent_has_no_buttons_once_one_was_pressed(
+    house: House,
+) -> None:
+    house.api.fail("sendMessage", how="lose")
+    chat = house.api.groups.found("Garden", [BEN])
+    await house.api.until(lambda: len(house.api.sent) == 2)
+    first, second = (one["message_id"] for one in house.api.sent)
+    await house.taken()
+
+    house.api.callbacks.press(first, YES)
+    await house.until(lambda: house.state_of(chat) == "admitted")
+
+    await house.api.until(lambda: not any("reply_markup" in one for one in house.api.sent))
+    assert house.api.messages[OWNER, second]["text"] == answered("Garden", served=True)
+
+
 async def test_a_press_for_a_group_that_the_bot_was_put_out_of_says_so(house: House) -> None:
     chat = house.api.groups.found("Garden", [BEN])
     question = await house.asked_of("Garden")
