@@ -48,6 +48,21 @@ async def test_whoever_is_in_no_group_is_refused_and_reaches_nothing(house: Hous
     assert house.agent.deliveries == {}
 
 
+async def test_a_member_waits_for_no_stranger(house: House) -> None:
+    """Who sends one album after the other would else keep the bot from everybody in private."""
+    house.agent.answer_all = "Yes, Ben."
+    await house.served("Garden", [BEN])
+    house.api.people.show_album([(PNG, "one"), (PNG, "two")], user=EVE)  # waits, as long as the clock stands
+    house.api.say("hello", user=BEN)
+
+    [said] = await house.until_said(BEN)
+
+    assert (said["text"], house.api.texts(EVE)) == ("Yes, Ben.", [])
+    async with house.bench.time_flies():
+        await house.taken()
+    assert house.api.texts(EVE) == [NOT_FOR_YOU]
+
+
 async def test_who_has_left_is_refused(house: House) -> None:
     chat = await house.served("Garden", [BEN])
     house.api.groups.leave(chat, BEN)
@@ -148,6 +163,7 @@ async def test_once_privacy_mode_is_off_and_the_bot_was_added_again_there_is_not
 ) -> None:
     house = quiet_house
     chat = await house.served("Garden", [BEN])
+    await house.taken()  # the first question has lost its buttons by then
     house.api.groups.remove_bot(chat)
     await house.until(lambda: not house.running.board.remarks())
     house.api.privacy = False

@@ -176,7 +176,7 @@ async def test_a_part_that_waits_in_no_such_lane_is_a_message_of_its_own(
     fields = {"message_id": 5, "date": DATE, "from": {"id": 9}, "chat": {"id": 9, "type": "private"}}
     update = {"message": fields | {"caption": "a", "video": {}, "media_group_id": "album-1"}}
 
-    [part] = await joining.whole("8:1:1:0", update, "stranger")
+    [part] = await joining.whole("8:1:1:0", update, "stranger:9")
 
     assert (part.key, part.written.text) == ("8:1:1:0", "a")
 

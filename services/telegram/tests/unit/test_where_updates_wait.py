@@ -59,7 +59,7 @@ def test_a_press_of_a_button_is_read_and_waits_for_no_message() -> None:
     assert isinstance(incoming, Callback)
     assert (incoming.id, incoming.user) == ("9", 1)
     assert lane_of(update, UserId(1)) == "button"
-    assert lane_of(update, UserId(2)) == "stranger"
+    assert lane_of(update, UserId(2)) == "stranger:1"
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_anything_else_is_passed_over(update: dict[str, Any]) -> None:
         ({"message": {"chat": 3}}, "message"),
         ("nonsense", "message"),
         (None, "message"),
-        (message(text="/stop", **{"from": {"id": 2}}), "stranger"),
-        (message(photo=[], **{"from": {"id": 2}}), "stranger"),
+        (message(text="/stop", **{"from": {"id": 2}}), "stranger:2"),
+        (message(photo=[], **{"from": {"id": 2}}), "stranger:2"),
     ],
 )
 def test_commands_pass_what_waits_and_strangers_hold_up_nobody(update: object, lane: str) -> None:

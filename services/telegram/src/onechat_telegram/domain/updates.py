@@ -116,8 +116,8 @@ def written_in(update: Mapping[str, Any]) -> Written | None:
 def lane_of(update: object, owner: UserId | None) -> str:
     """The queue that `update` waits in. Never raises.
 
-    Commands and buttons don't wait behind messages, /stop not behind other commands, and nothing of the
-    owner's behind what others write.
+    Commands and buttons don't wait behind messages, /stop not behind other commands, nothing of the owner's
+    behind what others write, and no member's private message behind a stranger's.
     """
     try:
         incoming = read_update(update) if isinstance(update, Mapping) else PassedOver()
@@ -127,7 +127,7 @@ def lane_of(update: object, owner: UserId | None) -> str:
         case InGroup(chat=chat):
             return lane_of_group(chat)
         case Written() | Callback() if owner is not None and incoming.user != owner:
-            return "stranger"
+            return f"stranger:{incoming.user}"
         case Callback():
             return "button"
         case Written() if incoming.stops:
