@@ -10,7 +10,7 @@ from onechat_runtime.clock import micros
 from onechat_runtime.store import Store
 from onechat_telegram.groups import batch_rows, heard_rows
 from onechat_telegram.groups.domain.group import GroupState
-from onechat_telegram.groups.domain.ids import NO_THREAD, ChatId, MessageKey
+from onechat_telegram.groups.domain.ids import NO_THREAD, ChatId, MessageId, MessageKey
 from onechat_telegram.groups.domain.messages import Place
 from onechat_telegram.groups.domain.settings import DetectorKind, GroupSettings
 
@@ -205,6 +205,22 @@ async def test_the_old_chat_that_a_platform_closes_after_a_move_ends_nothing(
     group = running.chats.admission.group("garden")
     assert group is not None
     assert (group.chat, group.state) == ("grove", GroupState.ADMITTED)
+
+
+async def test_a_group_that_moves_twice_gets_what_was_asked_under_its_first_id(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    asked = bench.platform.say("garden", "anna", "@robobot hi")
+    await running.settled()
+    grove = bench.platform.move(ChatId("garden"), "grove")
+    park = bench.platform.move(grove, "park")
+    await running.settled()
+
+    await running.chats.replies.say(MessageKey("a"), asked.place, "Hello.")
+
+    assert bench.platform.shown == [Shown(place=Place(chat=park, message=MessageId("")), text="Hello.")]
+    first, now = (running.chats.admission.group(ChatId(chat)) for chat in ("garden", "park"))
+    assert first == now is not None
 
 
 async def test_a_title_that_changes_is_shown_from_then_on(bench: GroupBench, running: RunningGroups) -> None:
