@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import grpc
 import pytest
+from onechat_runtime.errors import RemoteError
 from onechat_telegram.groups.admission import GroupUnknown, SettingInvalid
 from onechat_telegram.groups.domain import wording
 from onechat_telegram.groups.domain.group import GroupState
@@ -176,6 +178,20 @@ async def test_status_tells_an_administrator_of_the_agent_without_a_model_call(
     assert bench.platform.shown[0].place == message.place
     assert bench.agents.asked == []
     assert answers(bench) == ["@robobot hi"]
+
+
+async def test_an_administrator_is_told_when_the_groups_agent_is_gone(
+    bench: GroupBench, running: RunningGroups
+) -> None:
+    """Its folder was taken away, so nothing will ever come of these; silence helps nobody."""
+    await running.admit("garden")
+    bench.agents.fails = RemoteError(grpc.StatusCode.NOT_FOUND, "no such agent", reason="AGENT_UNKNOWN")
+
+    for command in ("status", "clear-memory", "clear-memory yes"):
+        bench.platform.say("garden", "anna", f"/bot {command}")
+    await running.settled()
+
+    assert bench.platform.texts("garden") == [wording.NO_AGENT, wording.CONFIRM, wording.NO_AGENT]
 
 
 @pytest.mark.parametrize("command", ["status", "clear-memory", "clear-memory yes", "nonsense", ""])

@@ -9,6 +9,7 @@ from datetime import tzinfo
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
+from onechat_runtime.errors import RemoteError
 from onechat_runtime.store import Store
 
 from onechat_telegram.groups import heard_rows, rows
@@ -19,7 +20,7 @@ from onechat_telegram.groups.domain.commands import AdminCommand, confirms
 from onechat_telegram.groups.domain.group import Group
 from onechat_telegram.groups.domain.ids import key_of_line
 from onechat_telegram.groups.domain.messages import Message
-from onechat_telegram.groups.ports import Adapter, Agents
+from onechat_telegram.groups.ports import AGENT_GONE, Adapter, Agents
 
 log = logs.get("onechat_telegram.groups")
 
@@ -63,7 +64,12 @@ class Admin:
         await self._store.write(lambda db: self._note(db, message, group, asks=asks))
 
     async def _status(self, group: Group) -> str:
-        agent = await self._agents.look(group.agent)
+        try:
+            agent = await self._agents.look(group.agent)
+        except RemoteError as error:
+            if error.reason != AGENT_GONE:
+                raise
+            return wording.NO_AGENT
         return wording.status(
             agent.name,
             agent.messages,

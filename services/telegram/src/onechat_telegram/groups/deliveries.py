@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import apsw
 from onechat_runtime.clock import Clock, instant, micros
+from onechat_runtime.errors import RemoteError
 from onechat_runtime.outbox import Outbox, Sender
 
 from onechat_telegram.groups.domain import wording
@@ -24,7 +25,7 @@ from onechat_telegram.groups.domain.ids import (
     key_of_line,
 )
 from onechat_telegram.groups.domain.messages import Place
-from onechat_telegram.groups.ports import Adapter, Agents, GroupDelivery
+from onechat_telegram.groups.ports import AGENT_GONE, Adapter, Agents, GroupDelivery
 
 DELIVERY: Final = "group-delivery"
 CLEARING: Final = "group-clearing"
@@ -47,8 +48,13 @@ class Deliveries:
 
     async def _clear(self, key: str, body: bytes) -> None:
         told = json.loads(body)
-        kept = await self._agents.reset(AgentId(told["agent"]), MessageKey(key))
-        line = wording.CLEARED.format(kept=kept)
+        try:
+            kept = await self._agents.reset(AgentId(told["agent"]), MessageKey(key))
+            line = wording.CLEARED.format(kept=kept)
+        except RemoteError as error:
+            if error.reason != AGENT_GONE:
+                raise
+            line = wording.NO_AGENT
         await self._adapter.reply(key_of_line(MessageKey(key)), place_from_json(told["place"]), line)
 
 

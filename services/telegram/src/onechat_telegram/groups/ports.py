@@ -7,7 +7,7 @@ again, and nothing was recorded as done.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from onechat_telegram.groups.domain.addressing import Judgement
 from onechat_telegram.groups.domain.ids import AgentId, ChatId, MemberId, MessageKey, Source
@@ -95,6 +95,9 @@ class GroupAgent:
     name: str
     messages: int
     last_turn: datetime | None
+
+
+AGENT_GONE: Final = "AGENT_UNKNOWN"  #: the RemoteError's reason where the agent service has no such agent
 
 
 class ModelAway(Exception):

@@ -28,6 +28,7 @@ CONFIRM: Final = (
 )
 NOTHING_TO_CONFIRM: Final = "There is nothing to confirm: send /bot clear-memory first."
 CLEARED: Final = "The memory of this group was set aside as {kept}, and a fresh one has begun."
+NO_AGENT: Final = "The agent of this group is gone. The one who runs me can admit the group again."
 WHICH: Final = "You are in several groups with me. Which one do you mean? Send its number:"
 NOT_KEPT: Final = "Choose first, please: too much waits already, and your last message was not kept."
 CHOSEN: Final = 'We speak of "{title}" here from now on. /bot group asks again.'
