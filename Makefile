@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Modules are compiled once, not in each of the many processes that tests start.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -p no:xdist
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 UV := $(BIN)/uv
 MEMBERS := protos runtime services/agent services/memory services/whatsapp services/telegram services/scheduler cli demo
 PROTOS := $(shell find protos -name '*.proto' -o -name hatch_build.py) protos/pyproject.toml
@@ -19,13 +19,13 @@ run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
 test: setup ## set everything up and pass the tests, in under five minutes
-	@$(PYTEST) --workers 3 -m "not soak and not deploy" -q
+	@$(PYTEST) -n 3 --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
-	@$(PYTEST) --workers 2 -m soak -q --timeout 1500
+	@$(PYTEST) -n 2 --dist worksteal -m soak -q --timeout 1500
 
 test-deploy: setup ## build and start the real compose.yaml on a container engine
-	@$(PYTEST) -m deploy -q --timeout 1500
+	@PYTEST_DEBUG_TEMPROOT=$${TMPDIR:-/tmp} $(PYTEST) -m deploy -q --timeout 1500
 
 lint: setup ## style, types and layering
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""What every run of the tests has: the plugin that spreads them over processes, and quick temporary folders.
+"""What every run of the tests has: long tests first, and quick temporary folders.
 
 Each commit of a store waits for the disk, which the tests have no use for: their processes are killed, the
 machine is not. So tmp_path lies in memory where there is room; PYTEST_DEBUG_TEMPROOT names another place.
@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-pytest_plugins = ["tests.spread"]
+import pytest
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 pytest makes a private folder of its own in it
 _ROOM_BYTES: Final = 4 << 30  # a whole run has at most a few hundred MB at once
@@ -27,3 +27,13 @@ def _has_room(folder: Path) -> bool:
 
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room(_IN_MEMORY):
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_IN_MEMORY)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that ask for the longest time begin first: a process that ends with one has the others wait."""
+    items.sort(key=_allowed_s, reverse=True)
+
+
+def _allowed_s(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark and mark.args else 0.0

@@ -130,13 +130,14 @@ async def test_a_turn_at_work_is_stopped_and_what_waits_is_in_the_log_that_is_se
 async def test_a_turn_that_a_restart_interrupted_does_not_go_on_over_the_fresh_log(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    """The memory holds the agent back at its start, so that the reset comes first."""
+    """Whether the reset or the agent's own start comes first, nothing is said over the fresh log."""
     async with living(tmp_path, memory, model) as house, admitted(house) as group:
         gate = model.hold(answer=Answer(text="never said"))
         key = await group.write("one")
         await gate.reached()
     gate.open()
     model.clear()
+    model.hold(answer=Answer(text="never said either"))
     held = Held()
     async with (
         living(tmp_path, memory, model, through=held.over) as house,
@@ -153,7 +154,6 @@ async def test_a_turn_that_a_restart_interrupted_does_not_go_on_over_the_fresh_l
             f"[Telegram] {SOURCE}:\n| one"
         ]
         assert await group.lines() == []
-        assert model.requests(Purpose.TURN)[1:] == []
 
 
 @pytest.mark.parametrize("agent", ["", "One", "nobody"])
