@@ -2,8 +2,8 @@
 
 An id is a JID as text without its device part: "15550002222@s.whatsapp.net" (a person by number),
 "111222333444@lid" (a person by the id that hides the number), "120363000000000001@g.us" (a group),
-"1234567@broadcast" (a list that somebody sends to). "" is an id that is not known. Instants are aware and UTC,
-whole seconds, by WhatsApp's clock.
+"1234567@broadcast" (a list that somebody sends to). "" is an id that is not known. Instants are aware and
+UTC, whole seconds, by WhatsApp's clock.
 
 How the library's events become these: wire_child/translation.py. What is asked of WhatsApp: ports.py.
 """

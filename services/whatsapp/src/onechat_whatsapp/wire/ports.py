@@ -1,8 +1,8 @@
 """What the gateway may ask of WhatsApp: one narrow port, and the ways in which it fails.
 
-There is nothing in it for receipts, typing or presence, so none can leave. The real one: supervisor.py, with a
-child process behind it. The one that plays scripts: tests/fakes/whatsapp_wire.py. One suite holds both to this:
-tests/contract/test_whatsapp_wires_alike.py. What comes by itself, and what an id is: events.py.
+There is nothing in it for receipts, typing or presence, so none can leave. The real one: supervisor.py, with
+a child process behind it. The one that plays scripts: tests/fakes/whatsapp_wire.py. One suite holds both to
+this: tests/contract/test_whatsapp_wires_alike.py. What comes by itself, and what an id is: events.py.
 
 What reads the session (`is_linked`, `me`, `contacts`, `number_of`, `lid_of`) works without a connection and
 without a child process, and raises nothing: without a session there is nothing to tell.
@@ -16,7 +16,7 @@ from onechat_whatsapp.wire.events import WireEvent
 
 
 class WireGone(Exception):
-    """The process behind the wire is not there, ended meanwhile, or does not answer. `start` begins a new one."""
+    """The process behind the wire is not there, ended meanwhile, or gives no answer. `start` begins anew."""
 
 
 class DialFailed(Exception):
@@ -24,8 +24,8 @@ class DialFailed(Exception):
 
 
 class LibraryMissing(Exception):
-    """The library that speaks to WhatsApp cannot be loaded here. Its text is for a person: what is missing and
-    what to do."""
+    """The library that speaks to WhatsApp cannot be loaded here. Its text is for a person: what is missing
+    and what to do."""
 
 
 class PairingRefused(Exception):
@@ -58,8 +58,8 @@ class Me:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contact:
-    """A person that the session knows. One person may have two: one by number, one by LID. The user's own entry
-    is among them. Names come from the phone some minutes after the link; until then they are ""."""
+    """A person that the session knows. One person may have two: one by number, one by LID. The user's own
+    entry is among them. Names come from the phone some minutes after the link; until then they are ""."""
 
     id: str  #: by number or LID
     full_name: str  #: as it is written in the user's address book
@@ -83,13 +83,14 @@ class WhatsAppWire(Protocol):
     async def start(self) -> None:
         """Connect, with the session if there is one, else so that `pair` can follow.
 
-        Returns once the connection stands; that the account is logged in, or why not, comes as an event. Started
-        already, it ends that connection first. Takes up to 60 s. Raises DialFailed, LibraryMissing, WireGone.
+        Returns once the connection stands; that the account is logged in, or why not, comes as an event.
+        Started already, it ends that connection first. Takes up to 60 s.
+        Raises DialFailed, LibraryMissing, WireGone.
         """
 
     async def stop(self) -> None:
-        """End the connection and the process behind it, within 10 s. The session stays. What came before the end
-        is still given by `events`."""
+        """End the connection and the process behind it, within 10 s. The session stays. What came before the
+        end is still given by `events`."""
 
     async def kill(self) -> None:
         """End the process behind the wire at once, without a word to WhatsApp: the way out of a pairing."""
@@ -104,8 +105,8 @@ class WhatsAppWire(Protocol):
         Takes up to 45 s. Raises PairingRefused, WireGone."""
 
     async def logout(self) -> None:
-        """End the link on WhatsApp's side and delete the session. Raises WireGone when there is no connection to
-        say it over, or no answer; then the session is as it was. Takes up to 20 s."""
+        """End the link on WhatsApp's side and delete the session. Raises WireGone when there is no connection
+        to say it over, or no answer; then the session is as it was. Takes up to 20 s."""
 
     async def forget(self) -> None:
         """End the process behind the wire and delete the session's files here. WhatsApp is not told."""
@@ -123,8 +124,8 @@ class WhatsAppWire(Protocol):
         """All that the session knows, in no order."""
 
     async def groups(self) -> list[GroupRow]:
-        """The groups that the user is in, asked of WhatsApp: keep the answer. Raises WireGone, also when there
-        is no connection. Takes up to 30 s."""
+        """The groups that the user is in, asked of WhatsApp: keep the answer. Raises WireGone, also when
+        there is no connection. Takes up to 30 s."""
 
     async def number_of(self, lid: str) -> str:
         """The id by number of a person by LID; "" where the session does not know it."""
