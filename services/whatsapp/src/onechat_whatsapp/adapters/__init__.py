@@ -1,0 +1,1 @@
+"""What the gateway's rooms reach the outside by: its store, the agent, the contract."""

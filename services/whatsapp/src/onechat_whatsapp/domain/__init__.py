@@ -1,0 +1,1 @@
+"""The gateway's rules: no clock, no chance, no input or output."""
