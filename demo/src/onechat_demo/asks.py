@@ -2,7 +2,7 @@
 
 Several asks in one message are joined by "and", "then" or a new line before the next verb. Backticks keep a
 command together. No pattern can share out the same blanks in many ways: a page of them must not stall it.
-Words about schedules: timed.py. What is done about what was asked: brain.py.
+Words about schedules: timed.py; about WhatsApp: writing.py. What is done about what was asked: brain.py.
 """
 
 import json
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from onechat_demo.timed import set_in, wanted_in
+from onechat_demo.writing import FIND, SEND, Write, chat_sought, is_chat_id, write_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +30,15 @@ class Recall:
     words: tuple[str, ...]
 
 
-Ask = Command | Recall
+Ask = Command | Recall | Write
 
 _POLITE = r"(?:(?:please|now|can you|could you|would you|and|then)[\s,]+)*"
 _COURTESY = re.compile(rf"\A{_POLITE}", re.IGNORECASE)
 _VERB = (
     r"(?:(?:run|zoom|date|read|write|edit|call|remind\s{1,3}me)\s|\$\s"
     r"|(?:list|show)\s{1,3}(?:my\s{1,3})?(?:schedules|reminders)\b"
-    r"|(?:remove|delete|cancel)\s{1,3}(?:schedule|reminder)\s)"
+    r"|(?:remove|delete|cancel)\s{1,3}(?:schedule|reminder)\s"
+    r"|find\s[^\n]{1,60}\s(?:on|in)\swhatsapp|send\s[^\n]{1,300}\sto\s)"
 )
 _SEPARATOR = re.compile(rf"(?:\s(?:and then|and|then)\s|\n)(?=[ \t]*{_POLITE}(?:{_VERB}))", re.IGNORECASE)
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -101,6 +103,10 @@ def _without_courtesy(clause: str) -> str:
 def _ask(clause: str, now: datetime | None) -> Ask | None:
     if wanted := wanted_in(_without_courtesy(clause), now):
         return Command(tool=wanted[0], arguments=wanted[1])
+    if name := chat_sought(_without_courtesy(clause)):
+        return Command(tool=FIND, arguments={"name": name})
+    if write := write_in(_without_courtesy(clause)):
+        return Command(tool=SEND, arguments=write.to(write.name)) if is_chat_id(write.name) else write
     if found := _RECALL.search(clause):
         words = content_words(found[1])
         return Recall(words=words) if words else None

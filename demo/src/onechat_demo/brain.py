@@ -1,10 +1,11 @@
 """What the demo model answers in a turn: by rules, from the request alone. Pure and deterministic.
 
 It keeps no state: what was asked and what has been done about it both stand in the request. What plain words
-ask for: asks.py; schedules: timed.py; looking things up: recall.py; small talk: talk.py; compactions:
-compaction.py.
+ask for: asks.py; schedules: timed.py; WhatsApp: writing.py; looking things up: recall.py; small talk:
+talk.py; compactions: compaction.py.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from onechat_demo.recall import first_zooms, next_zoom
 from onechat_demo.refusals import JsonObject
 from onechat_demo.talk import CLIP_MAX, clipped, reply_to, signed
 from onechat_demo.timed import Due, clock_of, due_in
+from onechat_demo.writing import FIND, SEND, Write, only_chat
 
 Tools = Mapping[str, Sequence[str]]  # a tool's name and its arguments, in the schema's order
 
@@ -38,6 +40,7 @@ class Asked:
     commands: tuple[Command, ...]
     recalls: tuple[Recall, ...]
     lookups: tuple[Command, ...]  #: the first zooms of the recalls
+    writes: tuple[Write, ...]  #: what goes to a chat that is sought first
 
 
 def answer_turn(body: JsonObject) -> Answer:
@@ -48,7 +51,7 @@ def answer_turn(body: JsonObject) -> Answer:
     asked = _asked(prompt, tools)
     zooms = [*asked.lookups, *_follow_ups(prompt, asked)] if "zoom" in tools else []
     once = {_identity(zoom.tool, zoom.arguments): zoom for zoom in zooms}
-    todo = _without_made((*asked.commands, *once.values()), prompt.turn)
+    todo = _without_made((*asked.commands, *once.values(), *_sends(prompt, asked.writes)), prompt.turn)
     if todo:
         if body.get("parallel_tool_calls") is False:
             todo = todo[:1]
@@ -75,11 +78,24 @@ def tools_of(body: JsonObject) -> Tools:
 def _asked(prompt: Prompt, tools: Tools) -> Asked:
     asks = [ask for entry in _messages(prompt.turn) for ask in _asks(entry, prompt)]
     recalls = tuple(ask for ask in asks if isinstance(ask, Recall))
+    writes = tuple(ask for ask in asks if isinstance(ask, Write) and {FIND, SEND} <= tools.keys())
+    sought = [Command(tool=FIND, arguments={"name": name}) for name in dict.fromkeys(w.name for w in writes)]
+    commands = [_named(ask, prompt) for ask in asks if isinstance(ask, Command) and ask.tool in tools]
     return Asked(
-        commands=tuple(_fitted(ask, tools) for ask in asks if isinstance(ask, Command) and ask.tool in tools),
+        commands=tuple(_fitted(command, tools) for command in [*commands, *sought]),
         recalls=recalls,
         lookups=tuple(zoom for recall in recalls for zoom in first_zooms(prompt.view, recall)),
+        writes=writes,
     )
+
+
+def _named(command: Command, prompt: Prompt) -> Command:
+    """`command` with an id of its own where it sends: the same all through a turn, another in the next."""
+    if command.tool != SEND or "id" in command.arguments:
+        return command
+    seen = json.dumps([prompt.state, len(prompt.view), prompt.view[-1].first if prompt.view else 0])
+    digest = hashlib.sha256((seen + _identity(SEND, command.arguments)).encode()).hexdigest()
+    return Command(tool=SEND, arguments={"id": f"demo-{digest[:16]}", **command.arguments})
 
 
 def _asks(message: Said, prompt: Prompt) -> tuple[Ask, ...]:
@@ -149,6 +165,26 @@ def _follow_ups(prompt: Prompt, asked: Asked) -> tuple[Command, ...]:
     return tuple(found)
 
 
+def _sends(prompt: Prompt, writes: Sequence[Write]) -> tuple[Command, ...]:
+    """The sends whose chat has been found."""
+    found: list[Command] = []
+    for write in writes:
+        chat = _found_chat(prompt, write)
+        if chat:
+            found.append(_named(Command(tool=SEND, arguments=write.to(chat)), prompt))
+    return tuple(found)
+
+
+def _found_chat(prompt: Prompt, write: Write) -> str | None:
+    """The id of the chat that this turn's search for its name has found; None while it has not found one."""
+    rows = [
+        returned.text
+        for called, returned in _results(prompt.turn)
+        if called.name == FIND and called.arguments.get("name") == write.name
+    ]
+    return only_chat(rows[-1], write.name) if rows else None
+
+
 def _results(turn: Sequence[Entry]) -> list[tuple[Called, Returned]]:
     calls = {entry.call_id: entry for entry in turn if isinstance(entry, Called)}
     return [(calls[entry.call_id], entry) for entry in turn if isinstance(entry, Returned)]
@@ -211,6 +247,12 @@ def _talk(prompt: Prompt, tools: Tools) -> list[str]:
             match ask:
                 case Command(tool=tool) if tool not in tools:
                     said.append(f"I have no tool {tool} here.")
+                case Write() if not {FIND, SEND} <= tools.keys():
+                    said.append(f"I have no tool {SEND} here.")
+                case Write(name=name) if _found_chat(prompt, ask) is None:
+                    said.append(
+                        f"I sent nothing to {name}: say it again with the id of the chat that you mean."
+                    )
                 case Recall(words=words) if "zoom" not in tools or not first_zooms(prompt.view, ask):
                     said.append(f"No line of the chat that I see has: {' '.join(words)}.")
     return said
