@@ -1,17 +1,17 @@
 """Makes of what comes from WhatsApp messages for the agent: named, and without the user's number.
 
 What is a text message at all: wire_child/translation.py. The rules: domain/identities.py, own_number.py,
-names.py, mentions.py. What becomes of a message: batching.py. Seconds.
+names.py, mentions.py. What becomes of a message: batching.py. Who tells the events: hearing.py. Seconds.
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 
-from onechat_whatsapp.domain.chat_ids import LIDS, LISTS, Jid, bare, is_group, is_person, server_of
+from onechat_whatsapp.domain.chat_ids import LIDS, LISTS, ChatId, Jid, bare, is_group, is_person, server_of
 from onechat_whatsapp.domain.identities import Own, People
 from onechat_whatsapp.domain.ids import MessageId
 from onechat_whatsapp.domain.mentions import with_names
@@ -20,7 +20,7 @@ from onechat_whatsapp.domain.name_search import NamedChat
 from onechat_whatsapp.domain.names import Card, Names
 from onechat_whatsapp.domain.own_number import hidden
 from onechat_whatsapp.errors import NotConnected, NotLinked
-from onechat_whatsapp.wire.events import Heard
+from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
 from onechat_whatsapp.wire.ports import WhatsAppWire
 
 NAMES_KEPT_S: Final = 600.0  # nothing tells when the phone has sent names, or the user has changed one
@@ -38,31 +38,51 @@ class Groups(Protocol):
         """The user's groups; may take some seconds. Raises NotLinked, NotConnected."""
 
 
-class Reading:
-    """Reads one account's messages. One message at a time."""
+class Batches(Protocol):
+    """Where messages go: batching.py."""
 
-    def __init__(self, wire: WhatsAppWire, groups: Groups, clock: Clock) -> None:
+    async def take(self, messages: Sequence[Message]) -> None:
+        """Take messages in their order, each once; they are on disk when this returns."""
+
+    async def merge(self, old: ChatId, new: ChatId) -> None:
+        """The chat that was known as `old` is the chat `new`."""
+
+
+class Reading:
+    """Reads one account's messages, one event at a time."""
+
+    def __init__(self, wire: WhatsAppWire, groups: Groups, batches: Batches, clock: Clock) -> None:
         self._wire = wire
         self._groups = groups
+        self._batches = batches
         self._clock = clock
         self._own: Own | None = None
         self._people = People()
         self._names = Names(self._people)
         self._names_due = self._groups_due = clock.monotonic()
         self._number_due: dict[str, float] = {}  # of a LID, when it may be looked up again
+        self._one_chat: set[Jid] = set()  # by number; what was kept of them by LID is merged
 
-    async def connected(self) -> None:
-        """Learn anew who the user is and what everybody is called. To be told before what then comes."""
+    async def hear(self, event: WireEvent) -> None:
+        """Take what is in `event`: a message, what a group is called, or that all may have changed."""
+        match event:
+            case Heard():
+                message = await self.read(event)
+                if message is not None:
+                    await self._merge(self._people.person(message.chat))
+                    await self._batches.take([message])
+            case GroupRenamed(chat=group, name=name):
+                self._names.call_group(bare(group), name)
+            case Connected():
+                await self._learn_anew()
+
+    async def _learn_anew(self) -> None:
         self._own = None
         self._number_due.clear()
         self._names_due = self._groups_due = self._clock.monotonic()
         await self._know_own()
         await self._know_names()
         await self._know_groups()
-
-    def renamed(self, group: str, name: str) -> None:
-        """Note what a group is called now."""
-        self._names.call_group(bare(group), name)
 
     async def read(self, heard: Heard) -> Message | None:
         """`heard` as the agent may see it; None for what it shall not see. The same one reads the same."""
@@ -88,6 +108,16 @@ class Reading:
         name = self._names.of_group(person) if is_group(person) else self._names.of_sender(person)
         shown = name or (own.shown(person) if own else person)
         return hidden(shown, own) if own else shown
+
+    async def _merge(self, chat: Jid) -> None:
+        """See to it that a person who was known by LID alone, and is by number now, is one chat."""
+        if not is_person(chat) or server_of(chat) == LIDS or chat in self._one_chat:
+            return
+        lid = self._people.by_lid(chat) or bare(await self._wire.lid_of(chat))
+        if lid:
+            self._people.learn(lid, chat)
+            await self._batches.merge(ChatId(lid), ChatId(chat))
+            self._one_chat.add(chat)
 
     async def _know_own(self) -> Own | None:
         if self._own is None or not self._own.lid:
