@@ -1,1 +1,2 @@
-"""The child process that holds the session: the only place that loads neonize. Started by wire/supervisor.py."""
+"""The child process that holds the session: the only place that loads neonize. Started by
+wire/supervisor.py."""

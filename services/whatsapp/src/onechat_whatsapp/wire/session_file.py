@@ -1,0 +1,96 @@
+"""The session as the gateway sees it: a file that the child process writes, and that is only read here.
+
+It is the library's own SQLite file. The gateway reads it from its own process, without the library, and never
+writes: two copies of SQLite in one process would drop each other's locks. Tables: whatsmeow's schema 15.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from onechat_whatsapp.wire.ports import Contact, Me
+
+BUSY_MS: Final = 2_000  # how long a read waits for the child's write
+NUMBERS: Final = "@s.whatsapp.net"
+LIDS: Final = "@lid"
+
+Rows = list[tuple[Any, ...]]
+
+
+class SessionFile:
+    """What is in the session at `path`; without a file, or before the library made its tables, nothing is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def is_linked(self) -> bool:
+        """Whether a device is in it."""
+        return bool(self._rows("SELECT 1 FROM whatsmeow_device LIMIT 1"))
+
+    def me(self) -> Me | None:
+        """Whose device it is."""
+        for jid, lid, name in self._rows("SELECT jid, lid, push_name FROM whatsmeow_device LIMIT 1"):
+            return Me(number=_without_device(jid), lid=_without_device(lid or ""), push_name=name or "")
+        return None
+
+    def contacts(self) -> list[Contact]:
+        """Everybody it knows."""
+        rows = self._rows(
+            "SELECT their_jid, full_name, first_name, push_name, business_name FROM whatsmeow_contacts"
+            " WHERE our_jid = (SELECT jid FROM whatsmeow_device LIMIT 1)"
+        )
+        return [
+            Contact(
+                id=_without_device(jid),
+                full_name=full or "",
+                first_name=first or "",
+                push_name=push or "",
+                business_name=business or "",
+            )
+            for jid, full, first, push, business in rows
+        ]
+
+    def number_of(self, lid: str) -> str:
+        """The number behind `lid`, as an id; "" where it is not known."""
+        rows = self._rows("SELECT pn FROM whatsmeow_lid_map WHERE lid = ?", lid.removesuffix(LIDS))
+        return f"{rows[0][0]}{NUMBERS}" if rows else ""
+
+    def lid_of(self, number: str) -> str:
+        """The LID of `number`, as an id; "" where it is not known."""
+        rows = self._rows("SELECT lid FROM whatsmeow_lid_map WHERE pn = ?", number.removesuffix(NUMBERS))
+        return f"{rows[0][0]}{LIDS}" if rows else ""
+
+    def delete(self) -> None:
+        """Remove it, with what SQLite keeps beside it. Nobody may hold it any more."""
+        for end in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self.path}{end}").unlink(missing_ok=True)
+
+    def _rows(self, query: str, *values: str) -> Rows:
+        with self._opened() as connection:
+            if connection is not None:
+                with contextlib.suppress(apsw.SQLError):  # the tables are not there yet
+                    return list(connection.execute(query, values))
+        return []
+
+    @contextmanager
+    def _opened(self) -> Iterator[apsw.Connection | None]:
+        try:
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        except apsw.CantOpenError:
+            yield None
+            return
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            yield connection
+        finally:
+            connection.close()
+
+
+def _without_device(jid: str) -> str:
+    """ "15550001111:7@s.whatsapp.net" → "15550001111@s.whatsapp.net"."""
+    user, _, server = jid.partition("@")
+    return f"{user.split(':')[0].split('.')[0]}@{server}" if server else ""
