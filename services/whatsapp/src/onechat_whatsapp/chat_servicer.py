@@ -1,0 +1,41 @@
+"""The calls of WhatsAppService about chats: finding them, sending to them. Part of servicer.py's servicer."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+
+from onechat_whatsapp.adapters import chat_contract
+from onechat_whatsapp.directory import Directory
+from onechat_whatsapp.finding import Finding
+from onechat_whatsapp.sending import Sending
+
+
+class ChatServicer:
+    """Chats at the service's door."""
+
+    def __init__(self, directory: Directory, finding: Finding, sending: Sending) -> None:
+        self._directory = directory
+        self._finding = finding
+        self._sending = sending
+
+    async def FindChats(self, request: v1.FindChatsRequest, context: Any) -> v1.FindChatsResponse:
+        return chat_contract.found_page(request, await self._finding.find(request.name))
+
+    async def SendMessage(
+        self, requests: AsyncIterator[v1.SendMessageRequest], context: Any
+    ) -> v1.SendMessageResponse:
+        asked = await chat_contract.asked_send(requests)
+        answer = await self._sending.send(asked.request_id, asked.message, asked.image_fault)
+        send = chat_contract.send_to_proto(answer.record)
+        return v1.SendMessageResponse(send=send, other_message=answer.other_message)
+
+    async def GetSend(self, request: v1.GetSendRequest, context: Any) -> v1.GetSendResponse:
+        record = self._sending.record(request.request_id)
+        return v1.GetSendResponse(send=chat_contract.send_to_proto(record))
+
+    async def GetProfile(self, request: v1.GetProfileRequest, context: Any) -> v1.GetProfileResponse:
+        return v1.GetProfileResponse(name=await self._directory.profile_name())
+
+    async def ListContacts(self, request: v1.ListContactsRequest, context: Any) -> v1.ListContactsResponse:
+        return chat_contract.contacts_page(request, await self._finding.contacts())

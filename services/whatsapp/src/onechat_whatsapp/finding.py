@@ -1,0 +1,89 @@
+"""Finding chats by name, and the account's contacts, as the agent may see them: without the user's number.
+
+Whom there is to find: directory.py; what fits a name: domain/name_search.py.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from onechat_runtime.clock import Clock
+
+from onechat_whatsapp.directory import Directory, named
+from onechat_whatsapp.domain.chat_ids import Jid, is_group
+from onechat_whatsapp.domain.identities import Own
+from onechat_whatsapp.domain.name_search import NamedChat, found, shown_name
+from onechat_whatsapp.domain.own_number import hidden
+from onechat_whatsapp.errors import NamesNotReady, NotConnected
+from onechat_whatsapp.wire.ports import Contact
+
+READY_AFTER: Final = timedelta(minutes=30)  # of a link; an address book without a name is then taken as such
+NO_GROUPS: Final = (
+    "WhatsApp is not connected and has not given the groups yet, so they cannot be looked through. It is "
+    "connected again by itself: try later."
+)
+
+LinkedSince = Callable[[], datetime | None]  #: since when an account is linked, as far as that is known
+
+
+class Finding:
+    """Looks through the directory."""
+
+    def __init__(self, directory: Directory, linked_since: LinkedSince, clock: Clock) -> None:
+        self._directory = directory
+        self._linked_since = linked_since
+        self._clock = clock
+
+    async def find(self, asked: str) -> list[NamedChat]:
+        """The chats whose name holds `asked`, or the one whose id or number it is; the likeliest first.
+
+        Raises NotLinked, NamesNotReady.
+        """
+        own = await self._directory.own()
+        chat = own.meant(asked)
+        if chat is not None:
+            return _shown(await self._by_id(chat), own)
+        contacts = await self._directory.contacts()
+        if not self._ready(contacts.values()):
+            raise NamesNotReady
+        fit = found((named(jid, [row]) for jid, row in contacts.items()), asked)
+        people = await self._directory.people((Jid(each.id) for each in fit), contacts)
+        return _shown(found([*people, *await self._groups()], asked), own)
+
+    async def contacts(self) -> list[NamedChat]:
+        """Each person that the session knows a name of, by id. Raises NotLinked."""
+        own = await self._directory.own()
+        contacts = await self._directory.contacts()
+        people = await self._directory.people(contacts, contacts)
+        return _shown(sorted((each for each in people if each.names), key=lambda each: each.id), own)
+
+    async def _by_id(self, chat: Jid) -> list[NamedChat]:
+        if is_group(chat):
+            return [each for each in await self._groups() if each.id == chat]
+        contacts = await self._directory.contacts()
+        forms = await self._directory.forms(chat)
+        return await self._directory.people([form for form in forms if form in contacts], contacts)
+
+    async def _groups(self) -> list[NamedChat]:
+        try:
+            return await self._directory.groups()
+        except NotConnected as error:
+            raise NamesNotReady(NO_GROUPS) from error
+
+    def _ready(self, contacts: Iterable[Contact]) -> bool:
+        """Whether the names of the address book have come, which they do all at once."""
+        if any(row.full_name or row.first_name for row in contacts):
+            return True
+        since = self._linked_since()
+        return since is not None and self._clock.now() - since >= READY_AFTER
+
+
+def _shown(chats: Iterable[NamedChat], own: Own) -> list[NamedChat]:
+    """`chats` as the agent may see them."""
+    return [replace(chat, id=own.shown(Jid(chat.id)), names=tuple(_lines(chat.names, own))) for chat in chats]
+
+
+def _lines(names: Iterable[str], own: Own) -> Iterable[str]:
+    lines = (hidden(shown_name(name), own) for name in names)
+    return dict.fromkeys(line for line in lines if line)

@@ -1,0 +1,145 @@
+"""The gateway's part that finds chats and sends, over a store of its own and the fake wire.
+
+async with desk_at(folder) as desk:
+    await desk.sending.send("1", text("hello"))
+    desk.account.sent
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
+from onechat_runtime.clock import micros
+from onechat_runtime.listening import Served
+from onechat_runtime.store import Store, migrations_in
+from onechat_whatsapp.adapters.heard_chats import has_heard
+from onechat_whatsapp.chat_servicer import ChatServicer
+from onechat_whatsapp.directory import Directory
+from onechat_whatsapp.domain.records import Message
+from onechat_whatsapp.finding import Finding
+from onechat_whatsapp.sending import Sending
+from onechat_whatsapp.steps import Reached, on_we_go
+from onechat_whatsapp.wire.ports import Contact, GroupRow
+
+from tests.fakes.clock import ManualClock
+from tests.fakes.stores import store_at
+from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
+from tests.fakes.whatsapp_scripts import ANN, ANN_LID, BOB, BOB_LID, CARS, CAT, CAT_LID, GARDEN
+from tests.fakes.whatsapp_wire import FakeWire
+
+START = datetime(2026, 11, 30, 12, tzinfo=UTC)
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01"
+FINDS_AND_SENDS = ("FindChats", "SendMessage", "GetSend", "GetProfile", "ListContacts")
+
+
+def contact(jid: str, full_name: str = "", *, first: str = "", push: str = "", business: str = "") -> Contact:
+    """Somebody whom the session knows."""
+    return Contact(id=jid, full_name=full_name, first_name=first, push_name=push, business_name=business)
+
+
+def text(words: str = "hello", *, chat: str = BOB) -> Message:
+    """A message without an image."""
+    return Message(chat=chat, text=words, image=None)
+
+
+def account_of_ann() -> WhatsAppAccount:
+    """An account with an address book: Bob by both of his ids, Cat by number, herself, and two groups."""
+    account = WhatsAppAccount(OWNER)
+    account.contacts = [
+        contact(ANN, "Ann Me", push="Ann"),
+        contact(ANN_LID, push="Ann"),
+        contact(BOB, "Bob Builder", push="bobby"),
+        contact(BOB_LID, push="bobby"),
+        contact(CAT, "Cátia Gomes", first="Cátia"),
+    ]
+    account.lids = {ANN: ANN_LID, BOB: BOB_LID, CAT: CAT_LID}
+    account.groups_joined = [GroupRow(id=GARDEN, name="Garden"), GroupRow(id=CARS, name="Cars & Bob's")]
+    return account
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """What a test of finding and sending looks at."""
+
+    account: WhatsAppAccount
+    wire: FakeWire
+    clock: ManualClock
+    store: Store
+    directory: Directory
+    finding: Finding
+    sending: Sending
+
+    async def hear(self, chat: str) -> None:
+        """Have a message of `chat` behind us."""
+        row = (chat, "3EB0", micros(self.clock.now()))
+        await self.store.write(lambda db: db.execute("INSERT INTO heard VALUES (?, ?, ?)", row))
+
+    async def found(self, name: str) -> list[tuple[str, str]]:
+        """Ids and names of what is found."""
+        return [(chat.id, chat.name) for chat in await self.finding.find(name)]
+
+    def served(self) -> Served:
+        """The calls about chats behind the door."""
+        return Served(
+            descriptor=v1.DESCRIPTOR.services_by_name["WhatsAppService"],
+            add=lambda server: whatsapp_service_pb2_grpc.add_WhatsAppServiceServicer_to_server(
+                _Door(self.directory, self.finding, self.sending), server
+            ),
+            allow={
+                method.name: frozenset({"agent", "operator"})
+                for method in v1.DESCRIPTOR.services_by_name["WhatsAppService"].methods
+            },
+        )
+
+
+class _Door(ChatServicer, whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
+    """Chats alone."""
+
+
+@asynccontextmanager
+async def desk_at(
+    folder: Path,
+    *,
+    account: WhatsAppAccount | None = None,
+    clock: ManualClock | None = None,
+    reached: Reached = on_we_go,
+    linked_since: datetime | None = START,
+    online: bool = True,
+    **store: Any,
+) -> AsyncIterator[Desk]:
+    """A desk on what is kept in `folder`, open; connected unless told otherwise."""
+    account, clock = account or account_of_ann(), clock or ManualClock(START)
+    wire = FakeWire(account)
+    if online:
+        await wire.start()
+    async with store_at(
+        folder / "store.db",
+        component="whatsapp",
+        migrations=migrations_in("onechat_whatsapp.migrations"),
+        clock=clock,
+        **store,
+    ) as opened:
+        directory = Directory(wire, lambda chat: opened.read(lambda db: has_heard(db, chat)), clock)
+        sending = Sending(opened, wire, directory, clock, reached)
+        await sending.open()
+        running = asyncio.create_task(sending.run())
+        try:
+            yield Desk(
+                account=account,
+                wire=wire,
+                clock=clock,
+                store=opened,
+                directory=directory,
+                finding=Finding(directory, lambda: linked_since, clock),
+                sending=sending,
+            )
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await wire.stop()
