@@ -91,17 +91,34 @@ def domains() -> list[Source]:
 
 
 def test_only_servicers_adapters_and_the_wiring_see_generated_code():
-    """Elsewhere a contract's change would reach the rules."""
+    """Elsewhere a contract's change would reach the rules. The wire to WhatsApp speaks protobuf at its ends."""
+    at_an_end = {"wire.codec", "wire_child.neonize_client"}
 
     def seen(source: Source) -> set[str]:
         room = source.module.removeprefix(f"{source.member}.")
-        if room == "__main__" or room.startswith("adapters.") or room.endswith("servicer"):
+        if (
+            room == "__main__"
+            or room.startswith("adapters.")
+            or room.endswith("servicer")
+            or room in at_an_end
+        ):
             return set()
         return set(filter(sees_contracts, source.imports))
 
     services = [source for source in sources() if source.member.removeprefix("onechat_") in SERVICES]
 
     assert found(seen, services) == {}
+
+
+def test_the_library_that_speaks_to_whatsapp_is_loaded_by_one_module_which_only_the_child_process_loads():
+    """A fault in it ends the process, and importing it fails where the system lacks libmagic."""
+    client = "onechat_whatsapp.wire_child.neonize_client"
+
+    loads_it = {source.module for source in sources() if "neonize" in tops(source)}
+    loads_the_client = {source.module for source in sources() if client in source.imports}
+
+    assert loads_it == {client}
+    assert loads_the_client == {"onechat_whatsapp.wire_child.__main__"}
 
 
 @pytest.mark.parametrize("member", MEMBERS)
