@@ -38,7 +38,7 @@ CALLS = {
     "onechat.memory.v1.MemoryService": """CreateLog ListLogs GetLogStats AppendMessages GetView Zoom
         GetMessageTime ListMessages SearchMessages LeaseCompactions CompleteCompaction FailCompaction
         RebuildNodes SwapLog DeleteLog PutImage GetImage""",
-    "onechat.agent.v1.AgentService": """Deliver ListDeliveries Subscribe RunCommand StopTurn ListAgents
+    "onechat.agent.v1.AgentService": """Deliver TellUser ListDeliveries Subscribe RunCommand StopTurn ListAgents
         ListRoutes GetUsage PutImage GetImage ListProposals AnswerProposal CreateGroupAgent GetAgent
         ResetAgentLog JudgeAddressed PlanImport RunImport ListKeptLogs RestoreKeptLog DeleteKeptLog""",
     "onechat.whatsapp.v1.WhatsAppService": """Pair GetStatus Unlink FindChats SendMessage GetSend
@@ -52,6 +52,7 @@ CALLS = {
 # Writes that are told apart by something else than a request_id, and by what.
 KEYED_OTHERWISE = {
     "onechat.agent.v1.AgentService.Deliver": "each delivery's key",
+    "onechat.agent.v1.AgentService.TellUser": "the notice's key",
     "onechat.agent.v1.AgentService.PutImage": "the image's content",
     "onechat.agent.v1.AgentService.JudgeAddressed": "it keeps nothing but its usage record",
     "onechat.memory.v1.MemoryService.CreateLog": "the log_id that the caller makes",
