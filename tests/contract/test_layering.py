@@ -91,7 +91,7 @@ def domains() -> list[Source]:
 
 
 def test_only_servicers_adapters_and_the_wiring_see_generated_code():
-    """Elsewhere a contract's change would reach the rules. The wire to WhatsApp speaks protobuf at its ends."""
+    """Elsewhere a contract's change would reach the rules. The wire to WhatsApp is protobuf at its ends."""
     at_an_end = {"wire.codec", "wire_child.neonize_client"}
 
     def seen(source: Source) -> set[str]:
