@@ -37,13 +37,15 @@ RUN members="./services/${SERVICE}"; names="onechat-${SERVICE}"; \
 
 FROM ${PYTHON_IMAGE}
 ARG SERVICE
-# What the agent's shell tool is expected to find.
-RUN if [ "${SERVICE}" = agent ]; then \
-        apt-get update -qq \
-        && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends bash ca-certificates curl git \
-            >/dev/null \
-        && rm -rf /var/lib/apt/lists/*; \
-    fi
+# What the agent's shell tool is expected to find, and what the library that speaks to WhatsApp loads.
+RUN case "${SERVICE}" in \
+        agent) packages="bash ca-certificates curl git" ;; \
+        whatsapp) packages="ca-certificates libmagic1" ;; \
+        *) exit 0 ;; \
+    esac; \
+    apt-get update -qq \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ${packages} >/dev/null \
+    && rm -rf /var/lib/apt/lists/*
 # The service's own user. Volumes take over the owner of the folders that they are mounted on, so UID is that of
 # whoever owns the bind mounts; see compose.yaml.
 ARG UID=10001
