@@ -39,8 +39,9 @@ CALLS = {
         GetMessageTime ListMessages SearchMessages LeaseCompactions CompleteCompaction FailCompaction
         RebuildNodes SwapLog DeleteLog PutImage GetImage""",
     "onechat.agent.v1.AgentService": """Deliver TellUser ListDeliveries Subscribe RunCommand StopTurn
-        ListAgents ListRoutes GetUsage PutImage GetImage ListProposals AnswerProposal CreateGroupAgent GetAgent
-        ResetAgentLog JudgeAddressed TellUser PlanImport RunImport ListKeptLogs RestoreKeptLog DeleteKeptLog""",
+        ListAgents ListRoutes GetUsage PutImage GetImage ListProposals AnswerProposal CreateGroupAgent
+        GetAgent ResetAgentLog JudgeAddressed PlanImport RunImport ListKeptLogs RestoreKeptLog
+        DeleteKeptLog""",
     "onechat.whatsapp.v1.WhatsAppService": """Pair GetStatus Unlink FindChats SendMessage GetSend
         GetProfile ListContacts""",
     "onechat.telegram.v1.TelegramService": "GetStatus ListGroups AdmitGroup SetGroup RemoveGroup",
@@ -54,7 +55,6 @@ KEYED_OTHERWISE = {
     "onechat.agent.v1.AgentService.Deliver": "each delivery's key",
     "onechat.agent.v1.AgentService.TellUser": "the notice's key",
     "onechat.agent.v1.AgentService.PutImage": "the image's content",
-    "onechat.agent.v1.AgentService.TellUser": "the notice's key",
     "onechat.agent.v1.AgentService.JudgeAddressed": "it keeps nothing but its usage record",
     "onechat.memory.v1.MemoryService.CreateLog": "the log_id that the caller makes",
     "onechat.memory.v1.MemoryService.AppendMessages": "each message's key",
