@@ -22,6 +22,7 @@ from onechat_agent.adapters import agent_rows
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.adapters.scheduler import SchedulerClient
+from onechat_agent.adapters.whatsapp import WhatsAppClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.limits import Limits
@@ -198,10 +199,11 @@ async def living(
     through: Callable[[MemoryClient], MemoryClient] = lambda client: client,
     images_through: Callable[[MemoryImages], MemoryImages] = lambda images: images,
     scheduler: Loopback | None = None,
+    whatsapp: Loopback | None = None,
     after: int | None = None,
 ) -> AsyncIterator[House]:
     """An agent service over what `folder` holds, which reaches the memory `through` a client, and its images
-    through another; without a `scheduler` that one is away.
+    through another; without a `scheduler` or a `whatsapp` that one is away.
 
     `after`: the events that `seen` begins with. `far_tools`: what the root has from other services.
     `settings`: those that differ.
@@ -216,7 +218,10 @@ async def living(
         client = model_client or ModelClient(Endpoint.of(url=model.base_url, api_key=None))
         at_hand = ModelAtHand(client=client, model=DEMO_MODEL, compact_model=DEMO_MODEL)
         plain = MemoryClient(memory.loopback.channel("agent"), "Europe/Rome")
-        to_scheduler = scheduler.channel("agent") if scheduler else new_channel(NOWHERE, token="none")
+        to_scheduler, to_whatsapp = (
+            loopback.channel("agent") if loopback else new_channel(NOWHERE, token="none")
+            for loopback in (scheduler, whatsapp)
+        )
 
         def changed(seat: Seat) -> Seat:
             return replace(change(seat), limits=limits) if limits else change(seat)
@@ -228,6 +233,7 @@ async def living(
                 memory=through(plain),
                 images=images_through(plain.images),
                 scheduler=SchedulerClient(to_scheduler),
+                whatsapp=WhatsAppClient(to_whatsapp),
                 model=at_hand,
                 root=root,
                 zone="Europe/Rome",
@@ -250,6 +256,7 @@ async def living(
                 await _end([*tasks, watching])
                 await client.close()
                 await to_scheduler.close()
+                await to_whatsapp.close()
 
 
 async def _watch(house: House, after: int | None) -> None:

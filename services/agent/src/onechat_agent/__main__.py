@@ -15,6 +15,7 @@ from onechat_runtime.tokens import own_token
 from onechat_agent import wiring
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.scheduler import SchedulerClient
+from onechat_agent.adapters.whatsapp import WhatsAppClient
 from onechat_agent.assembly import assemble
 from onechat_agent.config import AgentSettings
 from onechat_agent.fences import make_workdir
@@ -52,6 +53,9 @@ async def run(settings: AgentSettings) -> None:
         to_scheduler = await stack.enter_async_context(
             open_channel(settings.scheduler_address, token=token, name="scheduler", board=board)
         )
+        to_whatsapp = await stack.enter_async_context(
+            open_channel(settings.whatsapp_address, token=token, name="whatsapp", board=board)
+        )
         memory = MemoryClient(to_memory, zone)
         service = await assemble(
             Given(
@@ -60,6 +64,7 @@ async def run(settings: AgentSettings) -> None:
                 memory=memory,
                 images=memory.images,
                 scheduler=SchedulerClient(to_scheduler),
+                whatsapp=WhatsAppClient(to_whatsapp),
                 model=model,
                 root=folder,
                 zone=zone,

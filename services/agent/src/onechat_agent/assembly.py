@@ -14,11 +14,14 @@ from onechat_agent.events import open_stream
 from onechat_agent.given import Given
 from onechat_agent.household import Household
 from onechat_agent.judging import Judging
+from onechat_agent.notices import Notices
 from onechat_agent.resets import Resets
+from onechat_agent.routes import Routes
 from onechat_agent.seat import Seat
 from onechat_agent.servicer import AgentServicer, served
 from onechat_agent.shared import Shared, shared
 from onechat_agent.stops import Stops
+from onechat_agent.whatsapp_commands import WhatsAppCommands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,11 @@ async def assemble(given: Given) -> AgentService:
 def _servicer(given: Given, common: Shared, household: Household) -> AgentServicer:
     agents = common.agents
     stops = Stops(given.store, given.clock, agents, household.subagents, common.runs)
-    commands = Commands(agents, stops, common.usage, common.events, common.proposals, given.zone_info)
+    zone = given.zone_info
+    whatsapp = WhatsAppCommands(
+        given.whatsapp, Routes(given.store, given.clock), root=given.settings.name, zone=zone
+    )
+    commands = Commands(agents, stops, common.usage, common.events, common.proposals, whatsapp, zone)
     judging = Judging(
         model=given.model.client,
         seats=agents.seats,
@@ -77,4 +84,5 @@ def _servicer(given: Given, common: Shared, household: Household) -> AgentServic
         groups=household.groups,
         resets=Resets(given.store, given.clock, given.memory, agents),
         judging=judging,
+        notices=Notices(given.store, given.clock, common.events, given.root.id),
     )

@@ -1,6 +1,6 @@
-"""Command lines of clients: /help, /stop, /yes, /no, /proposals, /usage, /agents.
+"""Command lines of clients: /help, /stop, /yes, /no, /proposals, /whatsapp, /usage, /agents.
 
-Neither a line nor its answer is logged or shown to a model.
+Neither a line nor its answer is logged or shown to a model. /whatsapp: whatsapp_commands.py.
 """
 
 import re
@@ -17,8 +17,8 @@ from onechat_agent.events import Events
 from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.stops import Stops
 from onechat_agent.usage_book import UsageBook
+from onechat_agent.whatsapp_commands import WhatsAppCommands
 
-_LATER = {"whatsapp": sentences.WHATSAPP_LATER}
 _USAGE_DAYS = 7
 _NAME_SHOWN = 40  # characters of a name that nobody has
 _PROPOSALS = 20  # shown at once
@@ -37,6 +37,7 @@ class Commands:
         usage: UsageBook,
         events: Events,
         proposals: Proposals,
+        whatsapp: WhatsAppCommands,
         zone: ZoneInfo,
     ) -> None:
         """`zone` is the user's."""
@@ -45,12 +46,14 @@ class Commands:
         self._usage = usage
         self._events = events
         self._proposals = proposals
+        self._whatsapp = whatsapp
         self._zone = zone
 
     async def run(self, line: str, time: datetime | None, request_id: str) -> str:
         """The answer to `line`, given at `time` (None: now); also shown to the clients that are there.
 
-        A /stop that comes twice under one `request_id` stops once, and a proposal is answered once. Raises
+        A /stop that comes twice under one `request_id` stops once, a proposal is answered once, and so is a
+        pairing. Raises
         NotACommand for a line that is a message, KeyReused. One that looks like a mistyped command gets the
         help.
         """
@@ -76,8 +79,8 @@ class Commands:
                 return summary(self._usage.last_days(_USAGE_DAYS))
             case "agents":
                 return self._agents.roster()
-            case _ if name in _LATER:
-                return _LATER[name]
+            case "whatsapp":
+                return await self._whatsapp.run(argument, request_id)
             case _:
                 return (
                     f"{sentences.COMMAND_UNKNOWN.format(name=one_line(name, _NAME_SHOWN))}\n{sentences.HELP}"

@@ -34,6 +34,7 @@ class AgentSettings(ServiceSettings):
     address: str = address_of("agent")
     memory_address: str = address_of("memory")
     scheduler_address: str = address_of("scheduler")
+    whatsapp_address: str = address_of("whatsapp")
     name: str = setting("ONECHAT_NAME", parse=_name, default="One", doc="the agent's name")
     zone: str | None = setting(
         "ONECHAT_TIME_ZONE",

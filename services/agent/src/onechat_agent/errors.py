@@ -68,3 +68,9 @@ class ProposalUnknown(ServiceError):
     """There is no proposal of that number."""
 
     code, reason = grpc.StatusCode.NOT_FOUND, "PROPOSAL_UNKNOWN"
+
+
+class NoticeInvalid(ServiceError):
+    """A notice has a key of 1 to 200 printable ASCII characters and a text of 1 to 2,000 characters."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "NOTICE_INVALID"

@@ -16,6 +16,7 @@ from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.adapters.memory import MemoryClient
 from onechat_agent.adapters.memory_images import MemoryImages
 from onechat_agent.adapters.scheduler import SchedulerClient
+from onechat_agent.adapters.whatsapp import WhatsAppClient
 from onechat_agent.config import AgentSettings
 from onechat_agent.domain.usage import Price
 from onechat_agent.seat import Seat
@@ -32,6 +33,7 @@ class Given:
     memory: MemoryClient
     images: MemoryImages
     scheduler: SchedulerClient
+    whatsapp: WhatsAppClient
     model: ModelAtHand
     root: AgentFolder
     zone: str  #: the user's, an IANA name

@@ -27,6 +27,7 @@ from onechat_agent.tools.schedules import ScheduleListTool, ScheduleRemoveTool, 
 from onechat_agent.tools.spawn import SpawnTool
 from onechat_agent.tools.tell import TellTool
 from onechat_agent.tools.tool import Tool
+from onechat_agent.tools.whatsapp import WhatsAppFindTool, WhatsAppSendTool
 
 
 class Household:
@@ -74,6 +75,8 @@ class Household:
             UnrouteTool(routes),
             RoutesTool(routes),
             ImageShowTool(Showing(given.store, given.clock, shared.events, given.images)),
+            WhatsAppFindTool(given.whatsapp),
+            WhatsAppSendTool(given.whatsapp, given.images, given.zone_info),
             ScheduleSetTool(given.scheduler),
             ScheduleListTool(given.scheduler, given.zone),
             ScheduleRemoveTool(given.scheduler),

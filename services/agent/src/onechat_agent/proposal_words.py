@@ -59,6 +59,8 @@ def _act(act: Held | Proposal, agent_name: str, *, whole: bool) -> tuple[list[st
     cut = False
     for name, value in arguments.items():
         shown, is_cut = _argument(visible(name), value, whole=whole)
+        if name in act.beside:
+            shown[0] += f" ({visible(act.beside[name])})"
         lines += shown
         cut = cut or is_cut
     return lines if arguments else [*lines, sentences.PROPOSED_NOTHING], cut

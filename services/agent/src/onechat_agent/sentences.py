@@ -142,14 +142,56 @@ HELP: Final = """\
 /yes N              let proposal N run
 /no N               refuse proposal N
 /proposals [N]      what awaits your yes; all of proposal N
+/whatsapp …         pair PHONE links an account, status says how the link is, unlink ends it
 /usage              model calls, tokens and cost of the last seven days
 /agents             who is there and what each does now
 /help               this list"""
 COMMAND_UNKNOWN: Final = "There is no command /{name}."
-WHATSAPP_LATER: Final = "WhatsApp cannot be linked in this version."
 AGENT_UNKNOWN: Final = "There is no agent {name}. /agents lists them."
 STOPPED_THESE: Final = "Stopped: {names}."
 NOTHING_AT_WORK: Final = "Nothing is at work."
+
+# WhatsApp: whatsapp_commands.py and whatsapp_words.py say when each is used.
+WHATSAPP_USAGE: Final = (
+    "Say /whatsapp pair PHONE with the account's number in international form, such as "
+    "/whatsapp pair +39 333 123 4567; or /whatsapp status; or /whatsapp unlink."
+)
+WHATSAPP_AWAY: Final = (
+    "The WhatsApp service does not answer. `onechat status` shows which services are there; try again then."
+)
+WHATSAPP_FAULT: Final = "The WhatsApp service has a fault of its own. Its log says what; try again."
+PAIRING_CODE: Final = """\
+The code is {code}{until}.
+Type it in on the phone: WhatsApp, Settings, Linked devices, Link a device, Link with phone number instead."""
+PAIRING_UNTIL: Final = ", good until {time}"
+UNLINKED: Final = "The link to WhatsApp has ended, and its session is deleted."
+UNLINKED_HERE: Final = (
+    "The session is deleted here, but WhatsApp could not be told. Remove the device on the phone: in "
+    "WhatsApp, Settings, Linked devices."
+)
+WHATSAPP_LINKS: Final = {
+    "not linked": "No WhatsApp account is linked. /whatsapp pair PHONE links one.",
+    "connected": "WhatsApp is linked and connected{since}.",
+    "disconnected": "WhatsApp is linked and disconnected{since}. It connects again by itself.",
+    "logged out": "The phone has ended the link{since}. /whatsapp pair PHONE links it anew.",
+    "replaced": "Another session has taken the place of this one{since}.",
+    "banned": "WhatsApp has banned the account for a time{since}.",
+    "outdated": "WhatsApp wants a newer version of its library{since}: update onechat.",
+    "other": "WhatsApp's link is in a state that this version does not know{since}.",
+}
+WHATSAPP_TIMES: Final = {
+    "ban_end": "The ban ends: {time}.",
+    "last_connect": "Last connected: {time}.",
+    "last_disconnect": "Last disconnected: {time}.",
+    "last_event": "Last heard of: {time}.",
+}
+WHATSAPP_BATCHES: Final = "Batches of messages on their way to the agent: {batches}."
+WHATSAPP_UNDECRYPTABLE: Final = "Messages that could not be decrypted: {messages}."
+WHATSAPP_ROUTES_NONE: Final = "No chat is routed: all of them come to {root}."
+WHATSAPP_ROUTES: Final = "Routes:"
+WHATSAPP_ROUTE: Final = "{chat} goes to {child}"
+WHATSAPP_ROUTE_GONE: Final = "{chat} was {child}'s, who is not there any more: it comes to {root}"
+WHATSAPP_ROUTES_MORE: Final = "and {more} more: the agent's `routes` lists all"
 
 # The start and the status: wiring.py and adapters/memory.py say when each is used.
 DEMO_ANSWERS: Final = "The demo model answers, by rules: set OPENAI_API_KEY for a real one."

@@ -25,6 +25,7 @@ from onechat_agent.groups import Groups
 from onechat_agent.image_servicer import ImageServicer
 from onechat_agent.judging import Judging
 from onechat_agent.later_servicer import LaterServicer
+from onechat_agent.notices import Notices
 from onechat_agent.proposals import Proposals, body_of
 from onechat_agent.queue import Queue
 from onechat_agent.resets import Resets
@@ -75,6 +76,7 @@ class AgentServicer(ImageServicer, GroupServicer, LaterServicer):
         groups: Groups,
         resets: Resets,
         judging: Judging,
+        notices: Notices,
     ) -> None:
         self._queue = queue
         self._events = events
@@ -88,6 +90,7 @@ class AgentServicer(ImageServicer, GroupServicer, LaterServicer):
         self._groups = groups
         self._resets = resets
         self._judging = judging
+        self._notices = notices
 
     async def Deliver(self, request: service.DeliverRequest, context: Any) -> service.DeliverResponse:
         if not 0 < len(request.deliveries) <= DELIVERIES_MAX:
@@ -208,6 +211,10 @@ class AgentServicer(ImageServicer, GroupServicer, LaterServicer):
         )
         return service.AnswerProposalResponse(proposal=protos.proposal(answered))
 
+    async def TellUser(self, request: service.TellUserRequest, context: Any) -> service.TellUserResponse:
+        await self._notices.tell(current_caller(), request.key, request.text)
+        return service.TellUserResponse()
+
     async def GetAgent(self, request: service.GetAgentRequest, context: Any) -> service.GetAgentResponse:
         found = self._agents.find(request.agent)
         messages, generation = await self._agents.messages(found.id)
@@ -246,6 +253,7 @@ ALLOW: Final = {
     "GetAgent": _CLIENTS,
     "ResetAgentLog": _CLIENTS,
     "JudgeAddressed": _CLIENTS,
+    "TellUser": frozenset({"whatsapp"}),
     "PlanImport": _OPERATOR,
     "RunImport": _OPERATOR,
     "ListKeptLogs": _OPERATOR,

@@ -120,6 +120,9 @@ ALL_TOOLS = TOOLS_OF[Role.ROOT]
         "say what is still being worked on",
         "by zooming its message with n 1",
         "becomes a proposal",
+        "only to the chat that the user named",
+        "if several fit, or none, ask",
+        "do not send it once more by yourself",
         "and go on with the rest",
     ],
 )

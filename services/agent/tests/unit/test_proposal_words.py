@@ -16,7 +16,7 @@ ROME = ZoneInfo("Europe/Rome")
 WHY = "You are asked because text from outside was read in the same turn."
 
 
-def held(tool="shell", target="", own_rules=False, **arguments):
+def held(tool="shell", target="", own_rules=False, beside=None, **arguments):
     return Held(
         agent=AgentId("a1"),
         turn=TurnId("t1"),
@@ -27,6 +27,7 @@ def held(tool="shell", target="", own_rules=False, **arguments):
         target=target,
         why=Why.TAINTED,
         own_rules=own_rules,
+        beside=beside or {},
     )
 
 
@@ -46,12 +47,27 @@ def proposal(state=ProposalState.OPEN, said="", **call):
         arguments=made.arguments,
         workdir=made.workdir,
         target=made.target,
+        beside=made.beside,
         text="",
         state=state,
         outcome=said,
         create_time=datetime(2026, 1, 1, tzinfo=UTC),
         expire_time=datetime(2026, 1, 2, 9, 30, tzinfo=UTC),
     )
+
+
+def test_whom_a_chats_id_stands_for_is_shown_beside_it_also_in_the_whole():
+    call = {"tool": "whatsapp_send", "chat": "1@g.us", "text": "hi", "beside": {"chat": 'the group "Club"'}}
+    said = 'chat: "1@g.us" (the group "Club")'
+
+    assert said in lines_of(held(**call))
+    assert said in whole(proposal(**call), ROME).split("\n")
+
+
+def test_what_would_not_show_in_a_name_is_shown_as_its_code_point():
+    call = {"tool": "whatsapp_send", "chat": "1@g.us", "beside": {"chat": 'the group "a\u202eb"'}}
+
+    assert 'chat: "1@g.us" (the group "a\u27e8U+202E\u27e9b")' in lines_of(held(**call))
 
 
 def test_a_command_is_shown_with_where_it_runs_and_why_it_is_asked():

@@ -321,3 +321,20 @@ async def test_an_interrupted_call_that_could_only_propose_is_made_again(context
     assert tools.resumption("edit", unbacked) is Resumption.UNKNOWN
     assert tools.resumption("shell", context) is Resumption.UNKNOWN
     assert tools.resumption("shell", replace(context, call_key="proposed")) is Resumption.AGAIN
+
+
+class Addressed(Recorder):
+    """A tool that says more of its argument."""
+
+    async def beside(self, arguments):
+        return {"path": f"known as {arguments['path']}"}
+
+
+@pytest.mark.parametrize(("tool", "beside"), [(Recorder, {}), (Addressed, {"path": "known as x"})])
+async def test_what_a_tool_says_of_an_argument_is_kept_with_the_proposal(context, tool, beside):
+    kept = Kept()
+    box = Toolbox(Role.ROOT, [tool("whatsapp_send")], confirm=Confirm.ALWAYS, proposals=kept)
+
+    await box.run("whatsapp_send", '{"path": "x"}', context)
+
+    assert [held.beside for held in kept.held] == [beside]

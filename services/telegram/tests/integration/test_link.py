@@ -150,7 +150,7 @@ async def test_the_menu_and_the_kinds_of_updates_are_set(running: Running) -> No
     await running.api.until(lambda: bool(running.api.allowed_updates))
 
     menu = [command["command"] for command in running.api.commands]
-    assert menu == ["stop", "proposals", "yes", "no", "usage", "agents", "help"]
+    assert menu == ["stop", "proposals", "yes", "no", "whatsapp", "usage", "agents", "help"]
     assert running.api.allowed_updates == [
         "message",
         "edited_message",

@@ -3,6 +3,7 @@
 What a proposal is: domain/proposal.py. What happens to it: proposals.py.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,7 +17,7 @@ from onechat_agent.domain.proposal import OPEN_FOR, Held, Proposal, ProposalNumb
 
 _SELECT = (
     "SELECT number, agent_id, coalesce(name, ''), turn, call_key, tool, arguments, workdir, target, text,"
-    " proposals.state, outcome, proposals.create_time, expire_time"
+    " proposals.state, outcome, proposals.create_time, expire_time, beside"
     " FROM proposals LEFT JOIN agents USING (agent_id) "
 )
 
@@ -26,8 +27,8 @@ def add(
 ) -> ProposalNumber:
     """Stores an open proposal, whose `text` may name its number."""
     db.execute(
-        "INSERT INTO proposals (agent_id, turn, call_key, tool, arguments, workdir, target, text, state,"
-        " create_time, expire_time) VALUES (?, ?, ?, ?, ?, ?, ?, '', 'open', ?, ?)",
+        "INSERT INTO proposals (agent_id, turn, call_key, tool, arguments, workdir, target, beside, text,"
+        " state, create_time, expire_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 'open', ?, ?)",
         (
             held.agent,
             held.turn,
@@ -36,6 +37,7 @@ def add(
             held.arguments,
             held.workdir,
             held.target,
+            json.dumps(dict(held.beside), ensure_ascii=False),
             micros(now),
             micros(now + OPEN_FOR),
         ),
@@ -121,4 +123,5 @@ def _proposal(row: Sequence[Any]) -> Proposal:
         outcome=row[11],
         create_time=instant(row[12]),
         expire_time=instant(row[13]),
+        beside=json.loads(row[14]),
     )

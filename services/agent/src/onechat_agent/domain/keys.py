@@ -53,6 +53,16 @@ def report_key(turn: TurnId) -> str:
     return f"r:{turn}"
 
 
+def run_key(proposal: int) -> str:
+    """The request id of what a proposal of that number does once it has its yes."""
+    return f"p:{proposal}"
+
+
+def is_run_key(key: str) -> bool:
+    """Whether a call with `key` runs what the user has said yes to."""
+    return key.startswith("p:")
+
+
 def outcome_key(proposal: int, turn: TurnId) -> str:
     """The delivery key of how a proposal of `turn` went; `p:N` is its run's id.
 

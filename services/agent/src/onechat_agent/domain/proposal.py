@@ -4,7 +4,8 @@ When a call needs a yes: consent.py. How one comes to its end: proposals.py. Wha
 proposal_words.py.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NewType
@@ -12,6 +13,7 @@ from typing import Final, NewType
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.consent import Why
 from onechat_agent.domain.delivery import TurnId
+from onechat_agent.domain.keys import run_key
 
 ProposalNumber = NewType("ProposalNumber", int)  #: what the user answers by; never reused
 
@@ -44,6 +46,9 @@ class Held:
     target: str = ""  #: the file that write or edit would change, without links
     why: Why
     own_rules: bool = False  #: it would change an instructions.md or agent.toml
+    beside: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: what people read beside an argument, by its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +67,16 @@ class Proposal:
     text: str  #: what people are shown of it
     state: ProposalState
     outcome: str  #: how it went, once it is over; at most OUTCOME_MAX characters
+    beside: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: what people read beside an argument, by its name
     create_time: datetime
     expire_time: datetime
 
     @property
     def run_id(self) -> str:
         """The request id of its run: made twice, it is done once."""
-        return f"p:{self.number}"
+        return run_key(self.number)
 
     def expired(self, now: datetime) -> bool:
         """Whether it is still open and its time is over."""

@@ -45,6 +45,18 @@ DRAFTS: Final = prose(
     """
 )
 
+WHATSAPP: Final = prose(
+    """
+    # WhatsApp
+
+    What is written on the user's WhatsApp comes to you as work, with the chat's id in its first line. You
+    write there in the user's name: send only what the user asked for, and only to the chat that the user
+    named. `whatsapp_find` gives its id by a part of its name; if several fit, or none, ask. Whether a message
+    of somebody else is answered at all is the user's to say. When a send's outcome is not known, tell the
+    user so, and do not send it once more by yourself.
+    """
+)
+
 PICTURES: Final = prose(
     """
     # Pictures
@@ -62,6 +74,8 @@ def root_prompt(head: Head) -> str:
         own.append(CHILDREN)
         own += [ROUTES] if "route" in head.tools else []
         own += [DRAFTS] if "whatsapp_send" in head.tools else []
+    if "whatsapp_send" in head.tools:
+        own.append(WHATSAPP)
     if "image_show" in head.tools:
         own.append(PICTURES + (PICTURE_FOR_CHILD if "agent_create" in head.tools else ""))
     return whole_prompt(head, ROOT.format(name=head.name), *own, others="a child or a subagent")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.delivery import TurnId
@@ -75,4 +75,13 @@ class Tool(Protocol):
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """What it does, one line for people, such as `shell: ls -la`."""
+        ...
+
+
+@runtime_checkable
+class SaysBeside(Protocol):
+    """A tool that can say more of an argument than stands in it, such as whom an id is."""
+
+    async def beside(self, arguments: Mapping[str, Any]) -> Mapping[str, str]:
+        """What people read beside an argument of a proposal, by the argument's name; never raises."""
         ...

@@ -23,7 +23,7 @@ from onechat_agent.domain.proposal import Held
 from onechat_agent.domain.text import clean, clip, one_line
 from onechat_agent.tools.fence import is_rule
 from onechat_agent.tools.proposing import Proposing
-from onechat_agent.tools.tool import CallContext, Resumption, Tool, ToolResult
+from onechat_agent.tools.tool import CallContext, Resumption, SaysBeside, Tool, ToolResult
 
 log = logs.get("tools")
 
@@ -125,7 +125,7 @@ class Toolbox:
         if isinstance(parsed, Unfitting):
             return _malformed(f"{name} was not run: {parsed.why}.")
         try:
-            held = await self._held_back(name, parsed.values, context)
+            held = await self._held_back(tool, parsed.values, context)
         except Exception as error:  # noqa: BLE001 - nothing runs whose consent could not be settled
             return _fault(tool, error, context, nothing_done=True)
         return held or await self._done(tool, parsed.values, context)
@@ -155,14 +155,14 @@ class Toolbox:
         return replace(result, text=text if tool.name in _WHOLE else clip(text))
 
     async def _held_back(
-        self, name: str, arguments: Mapping[str, Any], context: CallContext
+        self, tool: Tool, arguments: Mapping[str, Any], context: CallContext
     ) -> ToolResult | None:
         """What the model is told of a call that needs the user's yes; None for one that runs.
 
         The path of a write or an edit is looked at here and again when it runs. Whoever could exchange it in
         between has a shell, and could change the file without these tools.
         """
-        own_rules, target = False, ""
+        name, own_rules, target = tool.name, False, ""
         if name in _CHANGES_FILES:
             own_rules, target = await asyncio.to_thread(self._looked_at, arguments["path"], context)
         decision = decide(
@@ -187,6 +187,7 @@ class Toolbox:
                 target=target,
                 why=decision.why,
                 own_rules=own_rules,
+                beside=await tool.beside(arguments) if isinstance(tool, SaysBeside) else {},
             )
             number = await self._proposals.propose(held)
         elif not isinstance(decision, Proposes):  # what was proposed stays so, whatever the settings say now

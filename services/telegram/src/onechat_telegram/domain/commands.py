@@ -11,6 +11,7 @@ MENU: Final = (
     ("proposals", "what awaits your yes"),
     ("yes", "let a proposal run: /yes and its number"),
     ("no", "refuse a proposal: /no and its number"),
+    ("whatsapp", "/whatsapp pair PHONE, status or unlink"),
     ("usage", "what the model calls have cost"),
     ("agents", "who is there, and what each does"),
     ("help", "all commands"),
