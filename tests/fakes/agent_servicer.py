@@ -1,8 +1,8 @@
 """An agent service on loopback that keeps its promises and has no model: a test is its agent.
 
-Deliver is idempotent by key, Subscribe resumable by stream and number, RunCommand by request id. `fail` makes
-a method refuse, `hold` makes it wait; both may come before it did its work or after. It passes what the real
-service passes: tests/contract/test_agents_alike.py.
+Deliver and TellUser are idempotent by key, Subscribe resumable by stream and number, RunCommand by request
+id. `fail` makes a method refuse, `hold` makes it wait; both may come before it did its work or after. It
+passes what the real service passes: tests/contract/test_agents_alike.py.
 """
 
 import asyncio
@@ -61,6 +61,12 @@ class ProposalUnknown(ServiceError):
     code, reason = grpc.StatusCode.NOT_FOUND, "PROPOSAL_UNKNOWN"
 
 
+class NoticeInvalid(ServiceError):
+    """That is no notice."""
+
+    code, reason = grpc.StatusCode.INVALID_ARGUMENT, "NOTICE_INVALID"
+
+
 class NotACommand(ServiceError):
     """That is no command."""
 
@@ -95,6 +101,8 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     faults: list[Fault] = field(default_factory=list)
     proposals: dict[int, event_pb2.Proposal] = field(default_factory=dict)  #: by number, as they are now
     answers: dict[str, bool] = field(default_factory=dict)  #: to proposals, by request id
+    routes: dict[str, str] = field(default_factory=dict)  #: a child's name by source
+    told: dict[str, str] = field(default_factory=dict)  #: what gateways told the user, by key
     replies: Callable[[delivery_pb2.NewDelivery], str] | None = None  #: what a new delivery is answered with
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _number: int = 0
@@ -124,6 +132,28 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
     async def ListAgents(self, request: Any, context: Any) -> agent_service_pb2.ListAgentsResponse:
         root = agent_service_pb2.Agent(agent_id=ROOT, name="One", role=agent_service_pb2.AGENT_ROLE_ROOT)
         return agent_service_pb2.ListAgentsResponse(agents=[root])
+
+    async def ListRoutes(self, request: Any, context: Any) -> agent_service_pb2.ListRoutesResponse:
+        found = [
+            (source, name) for source, name in sorted(self.routes.items()) if source > request.page_token
+        ]
+        size = request.page_size or 100
+        return agent_service_pb2.ListRoutesResponse(
+            routes=[agent_service_pb2.Route(source=source, agent=name) for source, name in found[:size]],
+            next_page_token=found[size - 1][0] if found[size:] else "",
+        )
+
+    async def TellUser(self, request: Any, context: Any) -> agent_service_pb2.TellUserResponse:
+        await self._called("TellUser")
+        fault = self._fault("TellUser", [request.key])
+        await _apply(fault, "before")
+        if not 0 < len(request.key) <= 200 or not 0 < len(request.text.strip()) <= 2_000:
+            raise NoticeInvalid
+        if request.key not in self.told:
+            self.told[request.key] = request.text
+            await self.notice(request.text)
+        await _apply(fault, "after")
+        return agent_service_pb2.TellUserResponse()
 
     async def RunCommand(self, request: Any, context: Any) -> agent_service_pb2.RunCommandResponse:
         await self._called("RunCommand")

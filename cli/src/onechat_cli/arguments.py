@@ -1,7 +1,7 @@
 """The command line: every command with its flags and examples. What a command does: commands/.
 
 The parts of `onechat memory`: memory_arguments.py; of `onechat schedules`: schedule_arguments.py; of
-`onechat telegram`: telegram_arguments.py.
+`onechat telegram`: telegram_arguments.py; of `onechat whatsapp`: whatsapp_arguments.py.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from onechat_cli.memory_arguments import add_memory
 from onechat_cli.schedule_arguments import add_schedules
 from onechat_cli.subcommands import Commands, add_command, add_json
 from onechat_cli.telegram_arguments import add_telegram
+from onechat_cli.whatsapp_arguments import add_whatsapp
 
 _EXIT_CODES: Final = """exit codes:
   0  all is well
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     add_memory(commands)
     add_schedules(commands)
     add_telegram(commands)
+    add_whatsapp(commands)
     _tokens(commands)
     return top
 

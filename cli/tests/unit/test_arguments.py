@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from onechat_cli.arguments import parser
 
-COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "schedules", "telegram", "tokens")
+COMMANDS = ("chat", "send", "up", "status", "usage", "memory", "schedules", "telegram", "whatsapp", "tokens")
 PARTS = (
     *(("memory", part) for part in ("view", "zoom", "search", "export", "stats")),
     *(("schedules", part) for part in ("list", "preview", "remove")),
     *(("telegram", part) for part in ("groups", "set", "admit", "remove")),
+    ("whatsapp", "status"),
 )
 
 
@@ -54,6 +55,8 @@ def test_the_help_of_each_part_of_a_command_shows_examples(command, part, capsys
         ["memory", "search", "x", "--most", "0"],
         ["memory", "export", "--from", "first"],
         ["memory", "export", "--to", "-1"],
+        ["whatsapp"],
+        ["whatsapp", "pair", "+39 333 123 4567"],
         ["schedules", "set"],
         ["schedules", "preview"],
         ["schedules", "preview", "--runs", "0", "0 8 * * *"],

@@ -108,6 +108,17 @@ class AgentClient:
                 return found
             request.page_token = page.next_page_token
 
+    async def routes(self) -> list[tuple[str, str]]:
+        """Every route, by source: (source, the name of the child that gets what comes from it)."""
+        found: list[tuple[str, str]] = []
+        request = agent_service_pb2.ListRoutesRequest(page_size=1_000)
+        while True:
+            page = await self._stub.ListRoutes(request, timeout=_READ_S)
+            found += [(one.source, one.agent) for one in page.routes]
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
+
     async def command(self, line: str, *, request_id: str, time: datetime) -> str:
         """The answer to a command line; RemoteError NOT_A_COMMAND for what is none."""
         request = agent_service_pb2.RunCommandRequest(

@@ -18,7 +18,7 @@ _TELEGRAM_LOST: Final = frozenset(
         telegram_service_pb2.LINK_STATE_OTHER_POLLER,
     }
 )
-_WHATSAPP_WELL: Final = frozenset(
+WHATSAPP_WELL: Final = frozenset(
     {
         whatsapp_service_pb2.LINK_STATE_UNSPECIFIED,
         whatsapp_service_pb2.LINK_STATE_NOT_LINKED,
@@ -59,10 +59,12 @@ async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
     said = [f"{status.batches} batches on their way in"] if status.batches else []
     if status.undecryptable:
         said.append(f"{status.undecryptable} messages could not be decrypted")
+    if status.trouble:
+        said.append(status.trouble)
     return LinkReport(
         name="whatsapp",
         state=state_name(whatsapp_service_pb2.LinkState, status.link),
-        lost=status.link not in _WHATSAPP_WELL,
+        lost=status.link not in WHATSAPP_WELL,
         said=tuple(said),
     )
 

@@ -11,6 +11,8 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from onechat_cli.domain.typed import is_private
+
 BURST_S: Final = 0.02  # nobody presses two keys within this
 
 
@@ -47,7 +49,7 @@ def bindings(
 
     def send() -> None:
         text = buffer.text
-        buffer.reset(append_to_history=bool(text.strip()))
+        buffer.reset(append_to_history=bool(text.strip()) and not is_private(text))
         enter(text)
 
     @keys.add("enter")

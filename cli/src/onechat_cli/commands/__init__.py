@@ -60,5 +60,9 @@ def run(chosen: argparse.Namespace) -> int:
             from onechat_cli.commands.telegram import telegram
 
             return asyncio.run(telegram(settings, chosen))
+        case "whatsapp":
+            from onechat_cli.commands.whatsapp import whatsapp
+
+            return asyncio.run(whatsapp(settings, chosen))
         case unknown:
             raise AssertionError(f"no command {unknown}")

@@ -15,6 +15,9 @@ COMMANDS: Final = {
     "/proposals": "what awaits your yes; with a number, all of one",
     "/yes": "let a proposal run: /yes and its number",
     "/no": "refuse a proposal: /no and its number",
+    "/whatsapp status": "how the link to WhatsApp is, and the routes",
+    "/whatsapp pair": "link an account: /whatsapp pair and its number, such as +39 333 123 4567",
+    "/whatsapp unlink": "end the link to WhatsApp",
     "/image": "send a picture: /image PATH, and words after it",
     "/usage": "model calls and tokens",
     "/agents": "who is there, and what each does",
@@ -40,6 +43,11 @@ class Typed:
 def is_help(line: str) -> bool:
     """Whether `line` asks what can be said here."""
     return line.strip().lower() == "/help"
+
+
+def is_private(line: str) -> bool:
+    """Whether `line` may hold a phone number and is kept nowhere, nor in the input history."""
+    return line.strip().lower().startswith("/whatsapp")
 
 
 def is_command(text: str) -> bool:
