@@ -18,8 +18,8 @@ from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.clock import micros
 from onechat_runtime.listening import Served
 from onechat_runtime.store import Store, migrations_in
-from onechat_whatsapp.adapters.heard_chats import has_heard
 from onechat_whatsapp.chat_servicer import ChatServicer
+from onechat_whatsapp.chat_wiring import ChatRooms, opened_chats
 from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.domain.records import Message
 from onechat_whatsapp.finding import Finding
@@ -71,9 +71,22 @@ class Desk:
     wire: FakeWire
     clock: ManualClock
     store: Store
-    directory: Directory
-    finding: Finding
-    sending: Sending
+    rooms: ChatRooms
+
+    @property
+    def directory(self) -> Directory:
+        """Which chats there are."""
+        return self.rooms.directory
+
+    @property
+    def finding(self) -> Finding:
+        """What finds them."""
+        return self.rooms.finding
+
+    @property
+    def sending(self) -> Sending:
+        """What sends to them."""
+        return self.rooms.sending
 
     async def hear(self, chat: str) -> None:
         """Have a message of `chat` behind us."""
@@ -125,21 +138,14 @@ async def desk_at(
         clock=clock,
         **store,
     ) as opened:
-        directory = Directory(wire, lambda chat: opened.read(lambda db: has_heard(db, chat)), clock)
-        sending = Sending(opened, wire, directory, clock, reached)
-        await sending.open()
-        running = asyncio.create_task(sending.run())
+        rooms = await opened_chats(
+            wire, opened, clock=clock, linked_since=lambda: linked_since, reached=reached
+        )
+        running = [asyncio.create_task(each()) for each in rooms.background]
         try:
-            yield Desk(
-                account=account,
-                wire=wire,
-                clock=clock,
-                store=opened,
-                directory=directory,
-                finding=Finding(directory, lambda: linked_since, clock),
-                sending=sending,
-            )
+            yield Desk(account=account, wire=wire, clock=clock, store=opened, rooms=rooms)
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            for each in running:
+                each.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
             await wire.stop()

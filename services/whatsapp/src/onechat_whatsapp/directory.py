@@ -15,6 +15,7 @@ from onechat_whatsapp.domain.chat_ids import LIDS, NUMBERS, ChatId, Jid, bare, i
 from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
 from onechat_whatsapp.errors import ChatUnknown, NotConnected, NotLinked
+from onechat_whatsapp.wire.events import GroupRenamed, WireEvent
 from onechat_whatsapp.wire.ports import Contact, WhatsAppWire, WireGone
 
 GROUPS_KEPT_S: Final = 3600.0
@@ -31,8 +32,12 @@ log = logs.get("onechat_whatsapp.directory")
 class Directory:
     """Whom one account can find and write to."""
 
-    def __init__(self, wire: WhatsAppWire, has_heard: HasHeard, clock: Clock) -> None:
+    def __init__(
+        self, wire: WhatsAppWire, has_heard: HasHeard, clock: Clock, *, ask_s: float = ASK_S
+    ) -> None:
+        """`ask_s`: how long the groups are waited for."""
         self._wire = wire
+        self._ask_s = ask_s
         self._has_heard = has_heard
         self._clock = clock
         self._own: Own | None = None  #: whose groups and numbers are kept
@@ -46,9 +51,8 @@ class Directory:
         """The account. What is kept of another one is forgotten. Raises NotLinked."""
         me = await self._wire.me()
         own = None if me is None else Own.of(me.number, me.lid)
-        if own is None or self._own is None or own.number != self._own.number:
-            self._groups = None
-            self._numbers.clear()
+        if own is None or (self._own is not None and own.number != self._own.number):
+            self.forget()
         self._own = own
         if own is None:
             raise NotLinked
@@ -89,10 +93,16 @@ class Directory:
             for jid, name in names.items()
         ]
 
-    def renamed(self, chat: str, name: str) -> None:
-        """A group has another name, or the user joined it."""
-        if self._groups is not None:
-            self._groups[Jid(chat)] = name
+    async def hear(self, event: WireEvent) -> None:
+        """Take from `event` what a group is called now: it was renamed, or the user joined it."""
+        if isinstance(event, GroupRenamed) and self._groups is not None:
+            self._groups[Jid(event.chat)] = event.name
+
+    def forget(self) -> None:
+        """Keep nothing of the account, whose link has ended."""
+        self._own = self._groups = None
+        self._groups_not_before = 0.0
+        self._numbers.clear()
 
     async def address(self, written: str) -> Jid:
         """The chat that `written` is the id of.
@@ -157,7 +167,7 @@ class Directory:
         if self._clock.monotonic() < self._groups_not_before:
             return
         try:
-            rows = await _within(ASK_S, self._wire.groups())
+            rows = await _within(self._ask_s, self._wire.groups())
         except WireGone:
             log.info("groups_not_had", kept=self._groups is not None)
         except TimeoutError:

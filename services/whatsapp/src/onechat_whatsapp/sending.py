@@ -57,9 +57,18 @@ class Sending:
     """The one way out for messages."""
 
     def __init__(
-        self, store: Store, wire: WhatsAppWire, directory: Directory, clock: Clock, reached: Reached
+        self,
+        store: Store,
+        wire: WhatsAppWire,
+        directory: Directory,
+        clock: Clock,
+        reached: Reached,
+        *,
+        send_s: float = SEND_S,
     ) -> None:
+        """`send_s`: after which a send's outcome is not known."""
         self._store = store
+        self._send_s = send_s
         self._wire = wire
         self._directory = directory
         self._clock = clock
@@ -149,7 +158,7 @@ class Sending:
         self._reached("sending")
         message_id = ""
         try:
-            async with asyncio.timeout(SEND_S):
+            async with asyncio.timeout(self._send_s):
                 message_id = await self._put(chat, message)
             state = SendState.SENT
         except NotSent as error:

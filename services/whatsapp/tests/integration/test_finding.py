@@ -1,19 +1,22 @@
 """Finding contacts and groups by name, in the session's contacts and WhatsApp's list of groups."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from onechat_whatsapp.directory import GROUPS_KEPT_S
+from onechat_whatsapp.directory import GROUPS_AGAIN_S, GROUPS_KEPT_S, Directory
 from onechat_whatsapp.domain.name_search import ChatKind
 from onechat_whatsapp.errors import NamesNotReady, NotLinked
-from onechat_whatsapp.finding import READY_AFTER
+from onechat_whatsapp.finding import READY_AFTER, Finding
+from onechat_whatsapp.wire.events import GroupRenamed
 from onechat_whatsapp.wire.ports import GroupRow, Me
 
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
 from tests.fakes.whatsapp_desk import START, Desk, contact, desk_at
 from tests.fakes.whatsapp_scripts import ANN, BOB, BOB_LID, CARS, CAT, CAT_LID, GARDEN
+from tests.fakes.whatsapp_wire import FakeWire
 
 DAN, DAN_LID = "15550004444@s.whatsapp.net", "999888777666@lid"
 
@@ -129,7 +132,7 @@ async def test_groups_are_asked_for_once_an_hour(desk: Desk) -> None:
 async def test_a_group_that_was_renamed_goes_by_its_new_name_at_once(desk: Desk) -> None:
     await desk.found("garden")
 
-    desk.directory.renamed(GARDEN, "Allotment")
+    await desk.directory.hear(GroupRenamed(chat=GARDEN, name="Allotment"))
 
     assert await desk.found("garden") == []
     assert await desk.found("allotment") == [(GARDEN, "Allotment")]
@@ -148,6 +151,40 @@ async def test_groups_that_have_never_come_are_not_passed_over_in_silence(tmp_pa
     async with desk_at(tmp_path, online=False) as desk:
         with pytest.raises(NamesNotReady, match="not connected"):
             await desk.finding.find("garden")
+
+
+class SlowWire(FakeWire):
+    """Never gives the groups."""
+
+    async def groups(self) -> list[GroupRow]:
+        self.account.group_calls += 1
+        await asyncio.Event().wait()
+        return []
+
+
+async def test_groups_that_do_not_come_are_waited_for_once_a_minute(desk: Desk) -> None:
+    """Whoever looks for a name has a deadline of seconds."""
+    wire = SlowWire(desk.account)
+    directory = Directory(wire, lambda _: False, desk.clock, ask_s=0.01)
+    finding = Finding(directory, lambda: START, desk.clock)
+    for _ in range(3):
+        with pytest.raises(NamesNotReady):
+            await finding.find("garden")
+    within = desk.account.group_calls
+    desk.clock.advance(GROUPS_AGAIN_S)
+    with pytest.raises(NamesNotReady):
+        await finding.find("garden")
+
+    assert (within, desk.account.group_calls) == (1, 2)
+
+
+async def test_after_the_link_has_ended_nothing_of_it_is_kept(desk: Desk) -> None:
+    await desk.found("garden")
+
+    desk.directory.forget()
+    desk.account.groups_joined = []
+
+    assert await desk.found("garden") == []
 
 
 async def test_another_account_has_groups_of_its_own(desk: Desk) -> None:

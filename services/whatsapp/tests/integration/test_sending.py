@@ -15,6 +15,8 @@ from onechat_whatsapp.errors import (
     NotLinked,
     SendUnknown,
 )
+from onechat_whatsapp.sending import Sending
+from onechat_whatsapp.steps import on_we_go
 from onechat_whatsapp.wire.ports import GroupRow, NotSent, OutcomeUnknown
 
 from tests.fakes.whatsapp_desk import PNG, Desk, desk_at, text
@@ -236,6 +238,16 @@ async def test_a_crash_of_the_wire_in_a_send_makes_it_unknown(desk: Desk) -> Non
 
     desk.wire.crash()
     answer = await sending
+
+    assert answer.record.state == SendState.UNKNOWN
+
+
+async def test_a_wire_that_never_answers_makes_it_unknown(desk: Desk) -> None:
+    """A message of the same chat behind it must not wait for ever."""
+    desk.wire.stalled = asyncio.Event()
+    sending = Sending(desk.store, desk.wire, desk.directory, desk.clock, on_we_go, send_s=0.01)
+
+    answer = await sending.send("1", text())
 
     assert answer.record.state == SendState.UNKNOWN
 
