@@ -5,9 +5,10 @@ It keeps what comes while there is no connection and gives it at the next one, b
 (whatsapp_wire.py), and in a child process of its own behind the real one (whatsapp_child.py).
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onechat_whatsapp.wire.events import (
     Banned,
@@ -65,6 +66,10 @@ class WhatsAppAccount:
         self.dial_faults: deque[str] = deque()  #: why the next dials fail
         self.pairing_fault = ""  #: why no code is given
         self.send_faults: deque[Exception | None] = deque()  #: what becomes of the next sends; None: sent
+        self.stall: asyncio.Event | None = (
+            None  #: while it is there and not set, sends wait before they leave
+        )
+        self.stalled = asyncio.Event()  #: set once one waits
         self.lands = True  #: of a send that fails with OutcomeUnknown: whether it went out all the same
         self.kept: list[WireEvent] = []
 
@@ -105,10 +110,10 @@ class WhatsAppAccount:
         return list(self.groups_joined)
 
     async def send_text(self, chat: str, text: str) -> str:
-        return self._send(Sent(id=self._next_id(), chat=chat, text=text))
+        return await self._send(Sent(id="", chat=chat, text=text))
 
     async def send_image(self, chat: str, data: bytes, mime: str, caption: str) -> str:
-        return self._send(Sent(id=self._next_id(), chat=chat, text=caption, image=data, mime=mime))
+        return await self._send(Sent(id="", chat=chat, text=caption, image=data, mime=mime))
 
     def come(self, *events: WireEvent) -> None:
         """Let `events` come: at once while there is a connection, at the next one else."""
@@ -163,12 +168,13 @@ class WhatsAppAccount:
         for event in (Connected(), *kept, CaughtUp(count=len(kept))):
             self.emit(event)
 
-    def _next_id(self) -> str:
-        return f"3EB0{len(self.sent) + 1:08X}"
-
-    def _send(self, sent: Sent) -> str:
+    async def _send(self, sent: Sent) -> str:
         if not self.online:
             raise NotSent("not connected", offline=True)
+        if self.stall:
+            self.stalled.set()
+            await self.stall.wait()
+        sent = replace(sent, id=f"3EB0{len(self.sent) + 1:08X}")
         fault = self.send_faults.popleft() if self.send_faults else None
         if fault is None or (self.lands and not isinstance(fault, NotSent)):
             self.sent.append(sent)

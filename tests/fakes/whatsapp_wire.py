@@ -10,7 +10,8 @@ whatsapp_scripts.py.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
 
 from onechat_whatsapp.wire.events import WireDown, WireEvent
 from onechat_whatsapp.wire.ports import Contact, GroupRow, Me, NotSent, OutcomeUnknown, WireGone
@@ -86,14 +87,10 @@ class FakeWire:
         return self.account.lids.get(number, "")
 
     async def send_text(self, chat: str, text: str) -> str:
-        await self._before_a_send()
-        sent = await self.account.send_text(chat, text)
-        return await self._after_a_send(sent)
+        return await self._sent(self.account.send_text(chat, text))
 
     async def send_image(self, chat: str, data: bytes, mime: str, caption: str) -> str:
-        await self._before_a_send()
-        sent = await self.account.send_image(chat, data, mime, caption)
-        return await self._after_a_send(sent)
+        return await self._sent(self.account.send_image(chat, data, mime, caption))
 
     def crash(self, why: str = "signal 6") -> None:
         """End the process that would be behind the wire, as a fault of the library does."""
@@ -119,22 +116,26 @@ class FakeWire:
         if not self.up:
             raise WireGone("not started")
 
-    async def _before_a_send(self) -> None:
+    async def _sent(self, sending: Coroutine[Any, Any, str]) -> str:
+        """What `sending` gives, unless the process ends meanwhile."""
         if not self.up:
+            sending.close()
             raise NotSent("not started", offline=True)
-        await self._hold(self.stalled)
+        ended = asyncio.ensure_future(self._ended.wait())
+        waits = asyncio.ensure_future(self._held(sending))
+        try:
+            await asyncio.wait({waits, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                raise OutcomeUnknown("the process behind the wire ended")
+            return waits.result()
+        finally:
+            ended.cancel()
+            waits.cancel()
 
-    async def _after_a_send(self, sent: str) -> str:
-        await self._hold(self.stalled_after)
+    async def _held(self, sending: Coroutine[Any, Any, str]) -> str:
+        if self.stalled:
+            await self.stalled.wait()
+        sent = await sending
+        if self.stalled_after:
+            await self.stalled_after.wait()
         return sent
-
-    async def _hold(self, until: asyncio.Event | None) -> None:
-        """Wait for `until`; the process may end meanwhile."""
-        ended, waits = self._ended, []
-        if until:
-            waits = [asyncio.ensure_future(each.wait()) for each in (until, ended)]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
-        if ended.is_set():
-            raise OutcomeUnknown("the process behind the wire ended")

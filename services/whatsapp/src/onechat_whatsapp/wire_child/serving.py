@@ -49,7 +49,7 @@ def take_output() -> int:
 
 async def serve(make: MakeLibrary, output: int) -> None:
     """Answer calls from the standard input until it ends or a HangUp was answered."""
-    serving = _Serving(make, output)
+    serving = Serving(make, lambda framed: _write_all(output, framed))
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(INPUT, "rb", buffering=0)
@@ -62,18 +62,22 @@ async def serve(make: MakeLibrary, output: int) -> None:
         serving.begin(number, call)
 
 
-class _Serving:
-    def __init__(self, make: MakeLibrary, output: int) -> None:
-        self._output = output
+class Serving:
+    """Calls to a library, and its answers and events as frames for `write`."""
+
+    def __init__(self, make: MakeLibrary, write: Callable[[bytes], None]) -> None:
+        self._write = write
         self._library = make(self._emit)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, number: int, call: Call) -> None:
+        """Let `call` be answered while others are."""
         task = asyncio.create_task(self.answer(number, call))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def answer(self, number: int, call: Call) -> None:
+        """Answer `call`, whatever becomes of it."""
         try:
             answer = await self._asked(call)
         except Exception as error:  # noqa: BLE001 - whatever the library raises is an answer, not an end
@@ -106,7 +110,8 @@ class _Serving:
     def _emit(self, event: WireEvent) -> None:
         self._write(frame(Kind.EVENT, body_of_event(event)))
 
-    def _write(self, framed: bytes) -> None:
-        left = memoryview(framed)
-        while left:
-            left = left[os.write(self._output, left) :]
+
+def _write_all(descriptor: int, framed: bytes) -> None:
+    left = memoryview(framed)
+    while left:
+        left = left[os.write(descriptor, left) :]

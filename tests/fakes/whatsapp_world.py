@@ -1,0 +1,133 @@
+"""The world around the real wire: its child process has a stub for the library, and the account is here.
+
+    async with real_wire(tmp_path, WhatsAppAccount(OWNER)) as (wire, world):
+        await wire.start()
+        world.account.come(heard("hello"))
+        world.crash()
+
+The session file has the tables that the gateway reads, with the account's state whenever something is asked
+or comes; where the gateway removed it, the account here forgets its link as well. The child:
+whatsapp_child.py.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import apsw
+from onechat_whatsapp.wire.calls import HangUp
+from onechat_whatsapp.wire.codec import call_in
+from onechat_whatsapp.wire.frames import read_frame
+from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
+from onechat_whatsapp.wire_child.serving import Serving
+
+from tests.contract.source_tree import REPOSITORY
+from tests.fakes.whatsapp_account import WhatsAppAccount
+
+QUICK = Patience(dial_s=30, hang_up_s=2, end_s=2, pair_s=5, logout_s=5, online_s=2, groups_s=5, send_s=10)
+TABLES = """
+CREATE TABLE IF NOT EXISTS whatsmeow_device (jid TEXT PRIMARY KEY, lid TEXT, push_name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS whatsmeow_contacts (our_jid TEXT, their_jid TEXT, first_name TEXT, full_name TEXT,
+    push_name TEXT, business_name TEXT, PRIMARY KEY (our_jid, their_jid));
+CREATE TABLE IF NOT EXISTS whatsmeow_lid_map (lid TEXT PRIMARY KEY, pn TEXT UNIQUE NOT NULL);
+DELETE FROM whatsmeow_device; DELETE FROM whatsmeow_contacts; DELETE FROM whatsmeow_lid_map;
+"""
+
+
+def write_session(path: Path, account: WhatsAppAccount) -> None:
+    """Write what `account` knows into the session file at `path`, as the library would."""
+    with apsw.Connection(str(path)) as db:
+        db.execute(TABLES)
+        for number, lid in account.lids.items():
+            db.execute(
+                "INSERT INTO whatsmeow_lid_map VALUES (?, ?)", (lid.split("@")[0], number.split("@")[0])
+            )
+        if account.me is None:
+            return
+        own, lid = account.me.number.replace("@", ":7@"), account.me.lid.replace("@", ":7@")
+        db.execute("INSERT INTO whatsmeow_device VALUES (?, ?, ?)", (own, lid, account.me.push_name))
+        for each in account.contacts:
+            db.execute(
+                "INSERT INTO whatsmeow_contacts VALUES (?, ?, ?, ?, ?, ?)",
+                (own, each.id, each.first_name, each.full_name, each.push_name, each.business_name),
+            )
+
+
+class World:
+    """The account, and the connection of the child that runs, if one does."""
+
+    def __init__(self, session: Path, account: WhatsAppAccount) -> None:
+        self.session = session
+        self.account = account
+        self.children = 0  #: how many were started
+        self._writer: asyncio.StreamWriter | None = None
+        self._kept_file = False
+        self.keep_session()
+
+    def keep_session(self) -> None:
+        """Bring the session file up to date."""
+        if self._kept_file and not self.session.exists():
+            self.account.me = None
+            self.account.contacts.clear()
+            self.account.lids.clear()
+        write_session(self.session, self.account)
+        self._kept_file = True
+
+    def crash(self) -> None:
+        """End the child as a fault of the library does."""
+        assert self._writer
+        self.account.dialled = self.account.online = False
+        self._writer.close()
+
+    async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a child for as long as it runs."""
+        self.children += 1
+        self._writer = writer
+
+        def write(framed: bytes) -> None:
+            self.keep_session()
+            if not writer.is_closing():
+                writer.write(framed)
+
+        def account(emit):
+            self.account.emit = emit
+            return self.account
+
+        serving = Serving(account, write)
+        while read := await read_frame(reader):
+            number, call = call_in(read[1])
+            self.keep_session()
+            if isinstance(call, HangUp):
+                await serving.answer(number, call)
+            else:
+                serving.begin(number, call)
+        if writer is self._writer:
+            self.account.dialled = self.account.online = False
+        writer.close()
+
+
+@asynccontextmanager
+async def real_wire(
+    folder: Path, account: WhatsAppAccount, *, dials_max: int = 200, patience: Patience = QUICK
+) -> AsyncIterator[tuple[WhatsAppSupervisor, World]]:
+    """The real wire with `account` at its end, its session in `folder`."""
+    world = World(folder / "session.db", account)
+    with tempfile.TemporaryDirectory(prefix="w") as short:  # a socket's path has at most 107 bytes
+        socket = Path(short, "world")
+        server = await asyncio.start_unix_server(world.meet, path=str(socket))
+        wire = WhatsAppSupervisor(
+            world.session,
+            command=(sys.executable, "-m", "tests.fakes.whatsapp_child", str(socket)),
+            environment={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            patience=patience,
+            dials_max=dials_max,
+        )
+        try:
+            yield wire, world
+        finally:
+            await wire.kill()
+            server.close()
