@@ -21,7 +21,12 @@ YOU: Final = "@you"
 _TELLING: Final = 8  # so many digits in a row are no chance, even within a longer row of them
 _SHORTEST: Final = 5  # of a national form; the smallest countries have no fewer
 _ABROAD: Final = "00|011|0011|0111|010|810|009|119"  # dialled before a calling code
-_AT_HOME: Final = "044|045|06|80|01|02|0|8|1"  # dialled before an area's code
+_AT_HOME: Final = "044|045|06|80|01|02|0|8"  # dialled before an area's code
+_KEPT_AT_HOME: Final = {
+    "1": "",
+    "7": "8?",
+    "229": "(?:01|0)?",
+}  # and left there behind the calling code; else a 0
 _PLUS: Final = "+＋﹢"
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "（": "）"}
 _MARKS: Final = frozenset({"Mn", "Me"})  # the square around a digit, and the choice of its picture
@@ -54,7 +59,7 @@ def hidden(text: str, own: Own) -> str:
     for row in _rows(text):
         for first, last in _found(text, row, own):
             start, end = _whole(text, row.places[first], row.places[last] + 1, done)
-            if _is_mention(text, start, end, own):
+            if _is_mention(text, start, end, done, own):
                 kept += [text[done : start - 1], YOU]
             else:
                 kept += [text[done:start], OWN]
@@ -117,7 +122,7 @@ def _pattern(own: Own) -> re.Pattern[str]:
     found = []
     if home:
         forms = "|".join(home)
-        found.append(f"(?:{_ABROAD})?(?P<full>{code}(?:0|01|1|8|9)?(?:{forms}))")
+        found.append(f"(?:{_ABROAD})?(?P<full>{code}{_KEPT_AT_HOME.get(code, '0?')}(?:{forms}))")
         found.append(f"(?:{_AT_HOME})?(?P<home>{forms})")
     if own.lid:
         found.append(f"(?P<lid>{own.lid})")
@@ -138,8 +143,9 @@ def _whole(text: str, start: int, end: int, done: int) -> tuple[int, int]:
     return start, end
 
 
-def _is_mention(text: str, start: int, end: int, own: Own) -> bool:
+def _is_mention(text: str, start: int, end: int, done: int, own: Own) -> bool:
     """Whether the span is what WhatsApp puts behind the "@" of a mention, with the "@" before it."""
-    if text[start - 1 : start] != "@" or text[max(start - 2, 0) : start - 1].isalnum():
+    before, behind = text[max(start - 2, done) : start], text[end : end + 1]
+    if not before.endswith("@") or before[:-1].isalnum() or behind.isdecimal():
         return False
     return text[start:end] in {own.lid, *own.numbers}
