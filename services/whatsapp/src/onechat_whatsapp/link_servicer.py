@@ -54,7 +54,7 @@ class LinkServicer:
         now = self._link.now
         troubles = [each for each in (self._link.trouble, self._silence.trouble) if each]
         return v1.GetStatusResponse(
-            link=v1.LinkState.Value(f"LINK_STATE_{now.state.upper()}"),
+            link=f"LINK_STATE_{now.state.upper()}",
             change_time=_timestamp(now.since),
             last_connect_time=_timestamp(now.last_connect),
             last_disconnect_time=_timestamp(now.last_disconnect),

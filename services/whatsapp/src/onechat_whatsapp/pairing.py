@@ -1,7 +1,7 @@
 """Linking an account: a code is asked for and shown, then typed in on the phone, or not. One at a time.
 
-The phone number goes to WhatsApp and nowhere else: it is neither kept nor logged. A failure after the code was
-shown is told in a notice. What each failure is called: domain/pairing.py. Seconds.
+The phone number goes to WhatsApp and nowhere else: it is neither kept nor logged. A failure after the code
+was shown is told in a notice. What each failure is called: domain/pairing.py. Seconds.
 """
 
 import asyncio

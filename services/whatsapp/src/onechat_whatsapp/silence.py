@@ -1,7 +1,7 @@
 """Watches for silence: a connection over which nothing comes for oddly long, and messages without a key.
 
-Only what comes from chats counts as something. The gap that runs is on disk within a minute of what comes, else
-every ten. What is odd, and what is said of it: domain/silence.py.
+Only what comes from chats counts as something. The gap that runs is on disk within a minute of what comes,
+else every ten. What is odd, and what is said of it: domain/silence.py.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Silence:
     @property
     def last_event(self) -> datetime | None:
         """When something last came from a chat."""
-        return self._quiet.last if self._link.now.linked else None
+        return self._quiet.last if self._of == self._link.now.linked_since else None
 
     @property
     def trouble(self) -> str:

@@ -1,14 +1,12 @@
 """The store's row on the link. Functions on a connection, for transactions. Instants are aware, UTC."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import apsw
 from onechat_runtime.clock import instant, micros
 
 from onechat_whatsapp.domain.link import LinkNow, LinkState
-
-_TIMES: Final = ("linked_since", "last_connect", "last_disconnect", "ban_end", "away_since")
 
 
 def kept(db: apsw.Connection) -> LinkNow | None:
@@ -18,11 +16,16 @@ def kept(db: apsw.Connection) -> LinkNow | None:
         " FROM link"
     ).fetchall()
     for state, since, away_told, *times in rows:
+        linked_since, last_connect, last_disconnect, ban_end, away_since = map(_optional, times)
         return LinkNow(
             state=LinkState(state),
             since=instant(since),
             away_told=bool(away_told),
-            **{name: _optional(time) for name, time in zip(_TIMES, times, strict=True)},
+            linked_since=linked_since,
+            last_connect=last_connect,
+            last_disconnect=last_disconnect,
+            ban_end=ban_end,
+            away_since=away_since,
         )
     return None
 
