@@ -123,6 +123,7 @@ async def desk_at(
     clock: ManualClock | None = None,
     reached: Reached = on_we_go,
     linked_since: datetime | None = START,
+    trouble: str = "",
     online: bool = True,
     **store: Any,
 ) -> AsyncIterator[Desk]:
@@ -139,7 +140,12 @@ async def desk_at(
         **store,
     ) as opened:
         rooms = await opened_chats(
-            wire, opened, clock=clock, linked_since=lambda: linked_since, reached=reached
+            wire,
+            opened,
+            clock=clock,
+            linked_since=lambda: linked_since,
+            trouble=lambda: trouble,
+            reached=reached,
         )
         running = [asyncio.create_task(each()) for each in rooms.background]
         try:

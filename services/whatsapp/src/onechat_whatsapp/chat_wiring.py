@@ -34,12 +34,16 @@ async def opened_chats(
     *,
     clock: Clock,
     linked_since: LinkedSince,
+    trouble: Callable[[], str] = lambda: "",
     reached: Reached = on_we_go,
 ) -> ChatRooms:
-    """Ready to find and send; what the last process was sending is noted as not known."""
+    """Ready to find and send; what the last process was sending is noted as not known.
+
+    `linked_since` and `trouble` are the link's: since when there is one, what is wrong with it.
+    """
     directory = Directory(wire, lambda chat: store.read(lambda db: has_heard(db, chat)), clock)
     finding = Finding(directory, linked_since, clock)
-    sending = Sending(store, wire, directory, clock, reached)
+    sending = Sending(store, wire, directory, clock, reached, trouble=trouble)
     await sending.open()
     return ChatRooms(
         directory=directory,

@@ -64,10 +64,13 @@ class Sending:
         clock: Clock,
         reached: Reached,
         *,
+        trouble: Callable[[], str] = lambda: "",
         send_s: float = SEND_S,
     ) -> None:
-        """`send_s`: after which a send's outcome is not known."""
+        """`trouble`: what is wrong with the link and what to do, a sentence, "" for nothing that is known;
+        `send_s`: after which a send's outcome is not known."""
         self._store = store
+        self._trouble = trouble
         self._send_s = send_s
         self._wire = wire
         self._directory = directory
@@ -131,10 +134,11 @@ class Sending:
             if first is not None:
                 return Answer(record=first, other_message=not await self._same(first, message, image_fault))
             _refuse_unsendable(message, image_fault)
+            await self._directory.own()
+            if not await self._wire.is_online():
+                raise self._not_connected()
             chat = await self._directory.address(message.chat)
             async with self._chats.of(chat):
-                if not await self._wire.is_online():
-                    raise NotConnected
                 if wait.over:
                     raise asyncio.CancelledError
                 return Answer(record=await self._sent(request_id, chat, message))
@@ -165,7 +169,7 @@ class Sending:
             log.warning("not_sent", offline=error.offline)
             if error.offline:
                 await self._kept(lambda db: send_rows.remove(db, request_id))
-                raise NotConnected from error
+                raise self._not_connected() from error
             state = SendState.FAILED
         except (OutcomeUnknown, TimeoutError):
             log.warning("outcome_unknown")
@@ -174,6 +178,10 @@ class Sending:
         await self._kept(lambda db: send_rows.settle(db, request_id, state, message_id))
         self._reached("recorded")
         return replace(noted, state=state, message_id=message_id)
+
+    def _not_connected(self) -> NotConnected:
+        trouble = self._trouble()
+        return NotConnected(f"Nothing was sent. {trouble}" if trouble else None)
 
     async def _put(self, chat: str, message: Message) -> str:
         if message.image is None:

@@ -195,6 +195,15 @@ async def test_without_a_connection_nothing_is_sent_and_the_id_can_be_tried_agai
     assert left(desk) == [(chat, "hello")]
 
 
+async def test_what_is_wrong_with_the_link_is_said(tmp_path: Path) -> None:
+    """A ban or a session that was replaced does not end by itself."""
+    async with desk_at(tmp_path, trouble="Open WhatsApp on the phone.") as desk:
+        desk.account.ban()
+
+        with pytest.raises(NotConnected, match=r"^Nothing was sent\. Open WhatsApp"):
+            await desk.sending.send("1", text())
+
+
 async def test_a_connection_lost_in_the_last_moment_counts_as_none(desk: Desk) -> None:
     """The wire says that surely nothing was sent; a record would keep the id from ever sending it."""
     desk.account.send_faults.append(NotSent("websocket not connected", offline=True))
@@ -244,7 +253,7 @@ async def test_a_crash_of_the_wire_in_a_send_makes_it_unknown(desk: Desk) -> Non
 
 async def test_a_wire_that_never_answers_makes_it_unknown(desk: Desk) -> None:
     """A message of the same chat behind it must not wait for ever."""
-    desk.wire.stalled = asyncio.Event()
+    desk.wire.stalled_after = asyncio.Event()
     sending = Sending(desk.store, desk.wire, desk.directory, desk.clock, on_we_go, send_s=0.01)
 
     answer = await sending.send("1", text())
