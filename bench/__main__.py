@@ -26,6 +26,7 @@ from bench import (
     results,
     scheduler,
     turn_own_time,
+    whatsapp_find,
 )
 from bench.figures import Figure, table
 from bench.scale import FULL, SMOKE, Scale
@@ -63,6 +64,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "agent_queue": agent_queue,
     "scheduler": scheduler,
     "group_detectors": group_detectors,
+    "whatsapp_find": whatsapp_find,
     "idle": idle,
 }
 

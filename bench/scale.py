@@ -21,6 +21,7 @@ class Scale:
     many_turns: int  #: in a round, where the slowest of a hundred is asked for
     flood_s: float  #: how long deliveries come at a steady rate
     schedules: int  #: that a scheduler keeps
+    contacts: int  #: that a WhatsApp session has
     runs_due: int  #: one after the other, in a round
     rate_s: float  #: how long calls are counted
     settle_s: float  #: from the last start until idleness is measured
@@ -41,6 +42,7 @@ FULL: Final = Scale(
     many_turns=200,
     flood_s=60.0,
     schedules=10_000,
+    contacts=5_000,
     runs_due=20,
     rate_s=2.0,
     settle_s=10.0,
@@ -60,6 +62,7 @@ SMOKE: Final = Scale(
     many_turns=3,
     flood_s=0.5,
     schedules=20,
+    contacts=60,
     runs_due=3,
     rate_s=0.1,
     settle_s=0.1,

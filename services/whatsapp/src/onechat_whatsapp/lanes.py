@@ -18,6 +18,11 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: dict[str, _Lane] = {}
 
+    @property
+    def kept(self) -> int:
+        """How many keys are in use."""
+        return len(self._lanes)
+
     @asynccontextmanager
     async def of(self, key: str) -> AsyncIterator[None]:
         """The lane of `key`, once those who asked before are out of it."""
