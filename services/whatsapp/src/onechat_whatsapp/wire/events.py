@@ -30,7 +30,7 @@ class Heard:
     from_me: bool  #: the user wrote it, on any device but this one
     is_group: bool  #: `chat` is a "…@g.us"
     text: str  #: never empty, as it was typed; a mention is "@" and the digits of an id
-    mentions: tuple[str, ...]  #: ids of those who are mentioned, by number or LID
+    mentions: tuple[str, ...]  #: ids of those who are mentioned, by number or LID; `chat` where all of it are
     quoted_author: str  #: who wrote what this replies to; "" when it replies to nothing
     push_name: str  #: what the sender calls themselves; may be ""
     time: datetime
