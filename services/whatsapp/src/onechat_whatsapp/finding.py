@@ -85,5 +85,6 @@ def _shown(chats: Iterable[NamedChat], own: Own) -> list[NamedChat]:
 
 
 def _lines(names: Iterable[str], own: Own) -> Iterable[str]:
-    lines = (hidden(shown_name(name), own) for name in names)
+    # Hidden first: of a name that is cut, what is left of the number would not be known as such.
+    lines = (shown_name(hidden(name, own)) for name in names)
     return dict.fromkeys(line for line in lines if line)

@@ -213,6 +213,18 @@ async def test_neither_name_nor_id_holds_the_users_number(desk: Desk) -> None:
     assert all(number not in each for each, _ in [*found, *people])
 
 
+async def test_a_long_name_that_is_cut_shows_no_part_of_the_users_number(desk: Desk) -> None:
+    desk.account.groups_joined = [
+        GroupRow(id=f"1203630000000010{n:02}@g.us", name=f"Cars {'x' * n} {ANN.partition('@')[0]} and more")
+        for n in range(80, 99)
+    ]
+
+    found = await desk.found("cars")
+
+    assert len(found) == 19
+    assert not any(sign.isdigit() for _, name in found for sign in name)
+
+
 async def test_a_founded_group_is_found_by_the_id_that_it_shows(desk: Desk) -> None:
     real = f"{ANN.partition('@')[0]}-1500000000@g.us"
     desk.account.groups_joined.append(GroupRow(id=real, name="Old garden"))
