@@ -143,7 +143,7 @@ class LinkBench:
                 waiting=lambda: 3,
                 unlinked=self._unlinked,
             )
-            hearing = Hearing(wire, rooms.hears, self.clock)
+            hearing = Hearing(wire, rooms.hears, board, self.clock)
             running = Running(rooms=rooms, store=store, board=board, wire=wire, bench=self)
             async with asyncio.TaskGroup() as tasks:
                 jobs = [tasks.create_task(job()) for job in (*rooms.background, outbox.run, hearing.run)]

@@ -1,45 +1,78 @@
-"""The composition root of the WhatsApp gateway: its store for the lock, the servicer, the server."""
+"""The whatsapp service: builds everything, serves, closes it in reverse order; without a link too."""
 
+import os
+import secrets
 import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
+from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.health import HealthBoard
-from onechat_runtime.server import Served, run_service, serve
-from onechat_runtime.store import Store
+from onechat_runtime.server import run_service, serve
+from onechat_runtime.store import Store, migrations_in
+from onechat_runtime.time_zone import machine_zone
+from onechat_runtime.tokens import own_token
 
+from onechat_whatsapp.adapters.agent import Agent
 from onechat_whatsapp.config import WhatsAppSettings
-from onechat_whatsapp.servicer import ALLOW, DESCRIPTOR, WhatsAppServicer
+from onechat_whatsapp.gateway import opened_gateway
+from onechat_whatsapp.servicer import served
+from onechat_whatsapp.steps import Reached, on_we_go
+from onechat_whatsapp.wire.ports import WhatsAppWire
+from onechat_whatsapp.wire.supervisor import WhatsAppSupervisor
 
 NAME: Final = "whatsapp"
-REMARK: Final = "WhatsApp is not linked; this version cannot link it yet."
+SESSION: Final = "session.db"  #: beside the store, in a folder of mode 0700
 
 
-def served() -> Served:
-    """The gateway's contract behind the door."""
-    return Served(
-        descriptor=DESCRIPTOR,
-        add=lambda server: whatsapp_service_pb2_grpc.add_WhatsAppServiceServicer_to_server(
-            WhatsAppServicer(), server
-        ),
-        allow=ALLOW,
-    )
-
-
-async def run(settings: WhatsAppSettings) -> None:
-    """Serve until told to end."""
-    board = HealthBoard()
-    board.remark("link", REMARK)
-    # It keeps nothing yet; its lock keeps a second gateway off the same data.
-    async with Store.open(
-        settings.data / NAME / "store.db", component=NAME, migrations=(), clock=SystemClock(), board=board
-    ) as store:
-        await serve(name=NAME, settings=settings, services=[served()], board=board, store=store)
+async def run(
+    settings: WhatsAppSettings,
+    wire_of: Callable[[Path], WhatsAppWire] = WhatsAppSupervisor,
+    reached: Reached = on_we_go,
+) -> None:
+    """Serve until told to end. `wire_of` makes the wire of a session's file."""
+    clock = SystemClock()
+    board = HealthBoard(clock)
+    folder = settings.data / NAME
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(
+            Store.open(
+                folder / "store.db",
+                component=NAME,
+                migrations=migrations_in("onechat_whatsapp.migrations"),
+                clock=clock,
+                board=board,
+            )
+        )
+        channel = await stack.enter_async_context(
+            open_channel(settings.agent_address, token=own_token(settings, NAME), name="agent", board=board)
+        )
+        gateway = await opened_gateway(
+            wire_of(folder / SESSION),
+            Agent(channel),
+            store,
+            board=board,
+            clock=clock,
+            zone=ZoneInfo(settings.zone or machine_zone(os.environ)),
+            rng=secrets.SystemRandom(),
+            reached=reached,
+        )
+        await serve(
+            name=NAME,
+            settings=settings,
+            services=[served(gateway.servicer)],
+            board=board,
+            store=store,
+            background=gateway.background,
+        )
 
 
 def main() -> int:
-    """Run the service; its exit code."""
+    """The process: its exit code."""
     return run_service(NAME, WhatsAppSettings, run)
 
 

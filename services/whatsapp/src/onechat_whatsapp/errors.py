@@ -3,11 +3,8 @@
 The sentence of each says what to do, to a person or to an agent that passes it on.
 """
 
-from inspect import cleandoc
-from typing import Final
-
 from grpc import StatusCode
-from onechat_runtime.errors import BadPage, BadRequestId, NotServedYet, ServiceError
+from onechat_runtime.errors import BadPage, BadRequestId, ServiceError
 
 __all__ = ["BadPage", "BadRequestId"]
 
@@ -82,15 +79,3 @@ class SendUnknown(ServiceError):
     """There is no send with this id among the last 1,000."""
 
     code, reason = StatusCode.NOT_FOUND, "SEND_UNKNOWN"
-
-
-class LinkingNotServedYet(NotServedYet):
-    """This version cannot link a WhatsApp account, so it read, sent and changed nothing.
-    Write to the agent from the terminal or from Telegram.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(SENTENCE)
-
-
-SENTENCE: Final = " ".join(cleandoc(LinkingNotServedYet.__doc__ or "").split())

@@ -1,14 +1,17 @@
 """The one reader of the wire's events: each goes to every room that hears, one after the other, in order.
 
-A full disk holds the reading up until there is room, so that nothing which came is lost meanwhile.
+A full disk holds the reading up until there is room, so that nothing which came is lost meanwhile. An event
+that a room fails at is left to the others; a person is told.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StoreFull
+from onechat_runtime.health import HealthBoard
 
 from onechat_whatsapp.wire.events import WireEvent
 from onechat_whatsapp.wire.ports import WhatsAppWire
@@ -17,6 +20,10 @@ Hears = Callable[[WireEvent], Awaitable[None]]  #: takes an event; the same agai
 
 FIRST_DELAY_S: Final = 1.0
 LONGEST_DELAY_S: Final = 60.0
+FAILED: Final = (
+    "Something that came from WhatsApp could not be dealt with and may be missing: look at the phone. The "
+    "log of the whatsapp service says more."
+)
 
 log = logs.get("onechat_whatsapp.hearing")
 
@@ -24,13 +31,14 @@ log = logs.get("onechat_whatsapp.hearing")
 class Hearing:
     """Reads one wire for all rooms."""
 
-    def __init__(self, wire: WhatsAppWire, hears: Sequence[Hears], clock: Clock) -> None:
+    def __init__(self, wire: WhatsAppWire, hears: Sequence[Hears], board: HealthBoard, clock: Clock) -> None:
         self._wire = wire
         self._hears = tuple(hears)
+        self._board = board
         self._clock = clock
 
     async def run(self) -> None:
-        """Read until cancelled."""
+        """Read until cancelled. A store that is broken ends it."""
         async for event in self._wire.events():
             for hear in self._hears:
                 await self._give(hear, event)
@@ -42,5 +50,10 @@ class Hearing:
                 return await hear(event)
             except StoreFull:
                 log.warning("event_waits", why="the disk is full", again_in_s=delay_s)
+            except apsw.Error:
+                raise
+            except Exception:  # one message that a fault cannot read must not end all reading
+                log.exception("event_failed", event_type=type(event).__name__)
+                return self._board.trouble("hearing", FAILED)
             await self._clock.sleep(delay_s)
             delay_s = min(LONGEST_DELAY_S, delay_s * 2)

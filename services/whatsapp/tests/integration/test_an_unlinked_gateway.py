@@ -1,35 +1,51 @@
-"""The gateway before linking is served: it is there, it is well, and it says what it cannot do."""
+"""The gateway before anything is linked: it is there, it is well, and it says what to do."""
 
 import json
 
 import grpc
 import pytest
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
+from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.channels import open_channel
-from onechat_whatsapp.__main__ import NAME, REMARK, served
-from onechat_whatsapp.errors import SENTENCE
+from onechat_runtime.errors import RemoteError
+from onechat_whatsapp.__main__ import NAME
+from onechat_whatsapp.domain.link import SENTENCES, LinkState
 from onechat_whatsapp.servicer import DESCRIPTOR
 
-from tests.fakes.loopback import serving
 from tests.fakes.service_process import refusals, start_in_vain, started
 
-
-@pytest.mark.parametrize("caller", ["agent", "operator"])
-async def test_every_call_says_that_it_is_not_served_and_what_to_do(caller):
-    async with serving(served()) as loopback:
-        answers = await refusals(loopback.channel(caller), DESCRIPTOR)
-
-    said = {(answer.code, answer.reason, answer.message) for answer in answers.values()}
-    assert said == {(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED_YET", SENTENCE)}
+REMARK = SENTENCES[LinkState.NOT_LINKED]
 
 
-@pytest.mark.parametrize("caller", ["telegram", "scheduler", "whatsapp"])
-async def test_nobody_but_the_agent_and_the_operator_may_call_it(caller):
-    """Any other could send in the user's name, once sending is served."""
-    async with serving(served()) as loopback:
-        answers = await refusals(loopback.channel(caller), DESCRIPTOR)
+async def test_each_caller_gets_what_is_theirs(tmp_path):
+    """Any but the agent and the operator could send in the user's name."""
+    with started(NAME, tmp_path) as gateway:
+        answers = {}
+        for caller in ("agent", "operator", "telegram", "scheduler", "whatsapp"):
+            async with open_channel(gateway.address, token=gateway.token(caller), name=NAME) as channel:
+                answers[caller] = await refusals(channel, DESCRIPTOR)
 
-    assert {answer.code for answer in answers.values()} == {grpc.StatusCode.PERMISSION_DENIED}
+    denied = {"telegram", "scheduler", "whatsapp"}
+    codes = {caller: {answer and answer.code for answer in each.values()} for caller, each in answers.items()}
+    assert {caller for caller in codes if codes[caller] == {grpc.StatusCode.PERMISSION_DENIED}} == denied
+    assert all(grpc.StatusCode.PERMISSION_DENIED not in codes[caller] for caller in codes.keys() - denied)
+
+
+async def test_it_says_that_nothing_is_linked_and_how_it_is(tmp_path):
+    with started(NAME, tmp_path) as gateway:
+        async with open_channel(gateway.address, token=gateway.token("agent"), name=NAME) as channel:
+            stub = whatsapp_service_pb2_grpc.WhatsAppServiceStub(channel)
+            status = await stub.GetStatus(v1.GetStatusRequest(), timeout=5)
+            unlinked = await stub.Unlink(v1.UnlinkRequest(request_id="1"), timeout=5)
+            with pytest.raises(RemoteError) as refused:
+                await stub.FindChats(v1.FindChatsRequest(name="Bob"), timeout=5)
+            with pytest.raises(RemoteError) as not_paired:
+                await stub.Pair(v1.PairRequest(phone="Bob"), timeout=5)
+
+    assert (status.link, status.trouble, unlinked.told) == (v1.LINK_STATE_NOT_LINKED, "", True)
+    assert (refused.value.reason, not_paired.value.reason) == ("NOT_LINKED", "PHONE_INVALID")
+    assert "/whatsapp pair PHONE" in refused.value.message
 
 
 async def test_it_starts_healthy_says_that_nothing_is_linked_and_ends_when_told(tmp_path):
