@@ -25,8 +25,10 @@ from onechat_whatsapp.wire.ports import WhatsAppWire
 
 NAMES_KEPT_S: Final = 600.0  # nothing tells when the phone has sent names, or the user has changed one
 GROUPS_AGAIN_S: Final = 600.0  # before WhatsApp is asked again what an unknown group is called
-NUMBER_AGAIN_S: Final = 60.0  # before a LID whose number was not known is looked up anew
+IDS_AGAIN_S: Final = 60.0  # before it is looked up anew who has a LID or a number that was not known
 MENTIONS_LOOKED_UP: Final = 100  # of one message; a group has up to 1,024 people
+
+_OWN: Final = "own"
 
 log = logs.get("onechat_whatsapp.reading")
 
@@ -60,7 +62,7 @@ class Reading:
         self._people = People()
         self._names = Names(self._people)
         self._names_due = self._groups_due = clock.monotonic()
-        self._number_due: dict[str, float] = {}  # of a LID, when it may be looked up again
+        self._looked_up: dict[str, float] = {}  # ids, with when each was looked up last
         self._one_chat: set[Jid] = set()  # by number; what was kept of them by LID is merged
 
     async def hear(self, event: WireEvent) -> None:
@@ -78,7 +80,7 @@ class Reading:
 
     async def _learn_anew(self) -> None:
         self._own = None
-        self._number_due.clear()
+        self._looked_up.clear()
         self._names_due = self._groups_due = self._clock.monotonic()
         await self._know_own()
         await self._know_names()
@@ -113,14 +115,14 @@ class Reading:
         """See to it that a person who was known by LID alone, and is by number now, is one chat."""
         if not is_person(chat) or server_of(chat) == LIDS or chat in self._one_chat:
             return
-        lid = self._people.by_lid(chat) or bare(await self._wire.lid_of(chat))
-        if lid:
-            self._people.learn(lid, chat)
+        if not self._people.by_lid(chat) and self._may_look_up(chat):
+            self._people.learn(chat, await self._wire.lid_of(chat))
+        if lid := self._people.by_lid(chat):
             await self._batches.merge(ChatId(lid), ChatId(chat))
             self._one_chat.add(chat)
 
     async def _know_own(self) -> Own | None:
-        if self._own is None or not self._own.lid:
+        if self._own is None or (not self._own.lid and self._may_look_up(_OWN)):
             me = await self._wire.me()
             if me is not None:
                 self._own = Own.of(me.number, me.lid)
@@ -128,12 +130,18 @@ class Reading:
         return self._own
 
     async def _know_numbers(self, ids: Iterable[str]) -> None:
-        now = self._clock.monotonic()
         for known in dict.fromkeys(map(bare, ids)):
             unknown = server_of(known) == LIDS and self._people.person(known) == known
-            if unknown and now >= self._number_due.get(known, now):
-                self._number_due[known] = now + NUMBER_AGAIN_S
+            if unknown and self._may_look_up(known):
                 self._people.learn(known, await self._wire.number_of(known))
+
+    def _may_look_up(self, known: str) -> bool:
+        now = self._clock.monotonic()
+        last = self._looked_up.get(known)
+        if last is not None and now - last < IDS_AGAIN_S:
+            return False
+        self._looked_up[known] = now
+        return True
 
     async def _know_names(self) -> None:
         if self._clock.monotonic() >= self._names_due:

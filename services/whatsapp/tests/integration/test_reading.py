@@ -8,7 +8,7 @@ from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
 from onechat_whatsapp.errors import NotConnected
-from onechat_whatsapp.reading import GROUPS_AGAIN_S, NAMES_KEPT_S, NUMBER_AGAIN_S, Reading
+from onechat_whatsapp.reading import GROUPS_AGAIN_S, IDS_AGAIN_S, NAMES_KEPT_S, Reading
 from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
 from onechat_whatsapp.wire.ports import Contact, Me
 
@@ -167,7 +167,7 @@ async def test_a_number_that_becomes_known_makes_one_chat_of_two(desk: Desk) -> 
     """What was kept of it by LID goes to the number, once."""
     before = await desk.message(heard("one", chat=BOB_LID))
     desk.account.lids = {BOB: BOB_LID}
-    desk.clock.advance(NUMBER_AGAIN_S)
+    desk.clock.advance(IDS_AGAIN_S)
 
     after = await desk.hear(heard("two", chat=BOB_LID), heard("three", chat=BOB))
 
@@ -307,6 +307,7 @@ async def test_a_lid_that_is_given_later_is_the_users_too(desk: Desk) -> None:
     desk.account.me = Me(number=ANN, lid="", push_name="Ann")
     before = await desk.message(heard("@99887766554433", chat=GARDEN))
     desk.account.me = OWNER
+    desk.clock.advance(IDS_AGAIN_S)
 
     after = await desk.message(heard("@99887766554433", chat=GARDEN))
 
