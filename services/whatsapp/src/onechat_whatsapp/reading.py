@@ -44,7 +44,7 @@ class Batches(Protocol):
     """Where messages go: batching.py."""
 
     async def take(self, messages: Sequence[Message]) -> None:
-        """Take messages in their order, each once; they are on disk soon, and this waits while they are not."""
+        """Take messages in their order, each once; they are on disk soon, and this waits if that is late."""
 
     async def merge(self, old: ChatId, new: ChatId) -> None:
         """The chat that was known as `old` is the chat `new`."""
