@@ -26,6 +26,7 @@ from onechat_whatsapp.domain.batches import (
     closes_at,
     has_room,
     is_due,
+    split_by_size,
     split_by_times,
     wakes_root,
 )
@@ -63,19 +64,22 @@ class Batching:
         self._looked = False
         self._tidied: datetime | None = None
 
-    async def take(self, message: Message) -> None:
-        """Take a message, once however often it comes, in the order of the calls.
+    async def take(self, messages: Sequence[Message]) -> None:
+        """Take messages in their order, each once however often it comes.
 
-        It is on disk as soon as `run` gets to it, with all that has come until then; this waits while that
-        falls behind, as when the disk is full.
+        They are on disk as soon as `run` gets to them, with all that has come until then: one commit for each
+        would be slower than WhatsApp. This waits while that falls behind, as when the disk is full.
         """
-        self._pending.append(message)
+        self._pending.extend(messages)
         self._look()
         if len(self._pending) >= PENDING_MOST:
             await self._moves.until(lambda: len(self._pending) < PENDING_MOST)
 
     async def merge(self, old: ChatId, new: ChatId) -> None:
-        """The chat that was known as `old` is the chat `new`: what is open of both makes one batch."""
+        """The chat that was known as `old` is the chat `new`: what is open of both goes together.
+
+        Raises StoreFull.
+        """
         async with self._storing:
             await self._store_pending()
             await self._store.write(lambda db: batch_rows.rename(db, old, new))
@@ -158,7 +162,8 @@ class Batching:
             self._close(db, chat)
 
     def _close(self, db: apsw.Connection, chat: ChatId) -> None:
-        self._handover.put(db, _batch_of(batch_rows.take_gathered(db, chat)))
+        for messages in split_by_size(batch_rows.take_gathered(db, chat)):
+            self._handover.put(db, _batch_of(messages))
 
     def _release(self, db: apsw.Connection) -> int:
         batches = [
@@ -166,6 +171,7 @@ class Batching:
             for chat in batch_rows.gathered_chats(db)
             for messages in split_by_times(batch_rows.take_gathered(db, chat))
         ]
+        batches.sort(key=lambda batch: batch.written)
         self._handover.put_group(db, batches)
         return len(batches)
 
@@ -194,10 +200,11 @@ class Batching:
 def _batch_of(messages: Sequence[Gathered]) -> Batch:
     """The batch of `messages`, in their order; there is at least one."""
     first, last = messages[0], messages[-1]
+    names = [message.chat_name for message in messages if message.chat_name]
     return Batch(
         key=key_of_batch(first.chat, first.message, first.written),
         chat=first.chat,
-        text=batch_text(first.chat, last.chat_name, [message.line for message in messages]),
+        text=batch_text(first.chat, names[-1] if names else "", [message.line for message in messages]),
         wakes=any(message.wakes for message in messages),
         written=last.written,
     )

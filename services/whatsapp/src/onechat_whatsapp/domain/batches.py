@@ -104,6 +104,20 @@ def split_by_times(messages: Iterable[Gathered]) -> list[list[Gathered]]:
     return batches
 
 
+def split_by_size(messages: Sequence[Gathered]) -> list[list[Gathered]]:
+    """`messages` in their order, as few batches as hold them; one, but for two chats that became one."""
+    batches: list[list[Gathered]] = []
+    room = 0
+    for message in messages:
+        size = len(message.line.encode())
+        if not batches or size > room or len(batches[-1]) >= MESSAGES_MOST:
+            batches.append([])
+            room = BYTES_MOST
+        batches[-1].append(message)
+        room -= size
+    return batches
+
+
 def split_for_calls(batches: Sequence[Batch]) -> list[list[Batch]]:
     """`batches` in their order, as many together as one call to the agent service may hold."""
     calls: list[list[Batch]] = []

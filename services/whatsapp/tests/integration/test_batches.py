@@ -1,0 +1,350 @@
+"""From a read message to the agent: batches close in time and are handed over once, whatever happens."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import grpc
+import pytest
+from onechat.agent.v1 import delivery_pb2
+from onechat_runtime.clock import micros
+from onechat_whatsapp.batching import PENDING_MOST
+from onechat_whatsapp.domain.chat_ids import ChatId
+from onechat_whatsapp.wire.events import CaughtUp, Connected, Disconnected, LoggedOut
+
+from tests.fakes.agent_servicer import AgentServicer, agent_serving
+from tests.fakes.disk import Disk
+from tests.fakes.whatsapp_batches import BOB, CAT, GARDEN, NOON, Bench, delivered, said, texts_in
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    agent = AgentServicer()
+    async with agent_serving(agent) as loopback:
+        yield Bench(tmp_path / "whatsapp", agent, loopback.address)
+
+
+async def test_a_batch_is_one_work_message_of_its_chat_that_nobody_stands_behind(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("hello"), said("are you there?", at_s=10), said("yes", at_s=15, from_me=True))
+        await running.quiet()
+        (delivery,) = await running.until_delivered(1)
+
+    assert delivery.text == (
+        '[WhatsApp] "Bob" (15550002222@s.whatsapp.net)\n'
+        '2026-11-30 13:00 "Bob": hello\n'
+        '2026-11-30 13:00 "Bob": are you there?\n'
+        "2026-11-30 13:00 You: yes"
+    )
+    assert delivery.source == f"whatsapp:{BOB}"
+    assert delivery.kind == delivery_pb2.DELIVERY_KIND_WORK
+    assert delivery.time.ToMicroseconds() == micros(NOON) + 15_000_000
+    assert (delivery.wakes_root, delivery.backed, delivery.to, delivery.group) == (True, False, "", "")
+
+
+async def test_a_batch_stays_open_while_messages_come_and_closes_after_twenty_quiet_seconds(
+    bench: Bench,
+) -> None:
+    async with bench.running() as running:
+        await running.live()
+        for second in (0, 19, 38):
+            await running.take(said(f"at {second}"))
+            await bench.clock.until_sleeping()
+            assert bench.clock.sleepers[0] == 20
+            bench.clock.advance(19)
+        assert running.handover.waiting() == 1
+        bench.clock.advance(1)
+        deliveries = await running.until_delivered(1)
+
+    assert texts_in(deliveries) == ["at 0", "at 19", "at 38"]
+
+
+async def test_a_batch_closes_at_the_age_of_two_minutes_though_messages_come(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        for second in range(0, 120, 15):
+            await running.take(said(f"at {second}"))
+            await bench.clock.until_sleeping()
+            bench.clock.advance(15)
+        (first,) = await running.until_delivered(1)
+
+    assert texts_in([first]) == [f"at {second}" for second in range(0, 120, 15)]
+
+
+async def test_a_batch_closes_with_its_fiftieth_message_at_once(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(*(said(f"message {number}") for number in range(120)))
+        deliveries = await running.until_delivered(2)
+
+        assert [len(texts_in([one])) for one in deliveries] == [50, 50]
+        assert running.handover.waiting() == 1
+
+
+async def test_each_chat_has_a_batch_of_its_own_and_says_whether_it_wakes_the_root(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("psst"), said("mine", chat=CAT, from_me=True), said("all", chat=GARDEN))
+        await running.quiet()
+        private, own, group = await running.until_delivered(3)
+        await running.take(said("you there", chat=GARDEN, calls_user=True), said("and so on", chat=GARDEN))
+        await running.quiet()
+        *_, calling = await running.until_delivered(4)
+
+    assert [one.wakes_root for one in (private, own, group, calling)] == [True, False, False, True]
+
+
+async def test_a_message_is_taken_once_however_often_it_comes_over_reconnects_and_restarts(
+    bench: Bench,
+) -> None:
+    again = said("once", message_id="3EB0AA")
+    async with bench.running() as running:
+        await running.live()
+        await running.take(again, again)
+        await running.hear(Disconnected())
+        await running.live()
+        await running.until_delivered(1)
+        await running.take(again)
+    async with bench.running() as running:
+        await running.live()
+        await running.take(again, said("another"))
+        await running.quiet()
+        deliveries = await running.until_delivered(2)
+
+    assert texts_in(deliveries) == ["once", "another"]
+
+
+async def test_the_same_id_in_another_chat_is_another_message(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("a", message_id="3EB0AA"), said("b", message_id="3EB0AA", chat=CAT))
+        await running.quiet()
+
+        assert texts_in(await running.until_delivered(2)) == ["a", "b"]
+
+
+async def test_forty_messages_of_the_last_day_are_one_group_in_batches_by_their_own_times(
+    bench: Bench,
+) -> None:
+    """One turn of the root, not forty."""
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(*(said(f"message {number}", at_s=-2160 * number) for number in range(38)))
+        await running.take(said("a", at_s=-100_000, chat=CAT), said("b", at_s=-99_990, chat=CAT))
+        bench.clock.advance(30)
+        assert delivered(bench.agent) == []
+        await running.hear(CaughtUp(count=40))
+        deliveries = await running.until_delivered(39)
+
+    assert texts_in(deliveries) == ["a", "b", *(f"message {number}" for number in reversed(range(38)))]
+    assert {(one.group != "", one.group_count) for one in deliveries} == {(True, 39)}
+    assert len({one.group for one in deliveries}) == 1
+    assert bench.agent.calls["Deliver"] == 1
+
+
+async def test_a_catch_up_that_never_ends_is_waited_for_a_minute(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("old", at_s=-5000), said("older", at_s=-6000))
+        await bench.clock.until_sleeping()
+        bench.clock.advance(59)
+        assert delivered(bench.agent) == []
+        bench.clock.advance(1)
+        deliveries = await running.until_delivered(2)
+
+    assert [one.group_count for one in deliveries] == [2, 2]
+
+
+async def test_after_a_catch_up_batches_go_by_themselves_again(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.hear(Disconnected(), Connected())
+        await running.take(said("missed", at_s=-5000))
+        await running.live()
+        await running.until_delivered(1)
+        await running.take(said("fresh"))
+        await running.quiet()
+        missed, fresh = await running.until_delivered(2)
+
+    assert (missed.group_count, fresh.group_count) == (1, 0)
+
+
+async def test_what_was_open_at_an_end_waits_for_the_next_catch_up_and_goes_with_it(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("before"))
+    async with bench.running() as running:
+        bench.clock.advance(40)
+        assert delivered(bench.agent) == []
+        await running.hear(Connected())
+        await running.take(said("meanwhile", at_s=30))
+        await running.hear(CaughtUp(count=1))
+        deliveries = await running.until_delivered(2)
+
+    assert texts_in(deliveries) == ["before", "meanwhile"]
+    assert [one.group_count for one in deliveries] == [2, 2]
+
+
+async def test_without_a_link_what_was_kept_goes_at_once(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("before"))
+    async with bench.running(linked=False) as running:
+        assert texts_in(await running.until_delivered(1)) == ["before"]
+
+
+async def test_what_waits_goes_at_once_when_the_phone_has_ended_the_link(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.take(said("before"))
+        await running.hear(LoggedOut(reason="LOGGED_OUT"))
+
+        assert texts_in(await running.until_delivered(1)) == ["before"]
+
+
+async def test_what_waits_goes_at_once_when_the_user_has_ended_the_link(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.take(said("before"))
+        running.catch_up.unlinked()
+
+        assert texts_in(await running.until_delivered(1)) == ["before"]
+
+
+async def test_what_the_agent_could_not_take_before_a_restart_is_one_group_with_what_came_meanwhile(
+    bench: Bench,
+) -> None:
+    bench.agent.fail("Deliver", times=1000)
+    async with bench.running() as running:
+        await running.live()
+        for text in ("a", "b"):
+            await running.take(said(text))
+            await running.quiet()
+        await running.until(lambda: "handing_batches_over" in running.passed)
+    bench.agent.faults.clear()
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("c", at_s=500), said("d", at_s=900))
+        await running.hear(CaughtUp(count=2))
+        deliveries = await running.until_delivered(4)
+
+    assert texts_in(deliveries) == ["a", "b", "c", "d"]
+    assert {one.group_count for one in deliveries} == {4}
+    assert len({one.group for one in deliveries}) == 1
+
+
+async def test_a_batch_whose_answer_was_lost_before_a_restart_is_not_waited_for_in_the_group(
+    bench: Bench,
+) -> None:
+    """The agent service has it by itself: a group that counted it would be held for a minute."""
+    bench.agent.fail("Deliver", when="after", times=1000)
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("a"))
+        await running.quiet()
+        await bench.agent.until(lambda: bool(bench.agent.deliveries))
+    bench.agent.faults.clear()
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("b", at_s=500), said("c", at_s=900))
+        await running.hear(CaughtUp(count=2))
+        deliveries = await running.until_delivered(3)
+
+    assert texts_in(deliveries) == ["a", "b", "c"]
+    assert [one.group_count for one in deliveries] == [0, 2, 2]
+
+
+async def test_a_group_whose_answer_was_lost_before_a_restart_is_not_given_twice(bench: Bench) -> None:
+    bench.agent.fail("Deliver", when="after", times=1000)
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("a", at_s=-900), said("b", at_s=-500))
+        await running.hear(CaughtUp(count=2))
+        await bench.agent.until(lambda: bool(bench.agent.deliveries))
+    bench.agent.faults.clear()
+    async with bench.running() as running:
+        await running.live()
+        deliveries = await running.until_delivered(2)
+
+    assert texts_in(deliveries) == ["a", "b"]
+    assert [one.group_count for one in deliveries] == [2, 2]
+
+
+async def test_more_batches_than_one_call_holds_are_still_one_group(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(*(said("x", chat=ChatId(f"1555{n:07d}@s.whatsapp.net")) for n in range(300)))
+        await running.hear(CaughtUp(count=300))
+        deliveries = await running.until_delivered(300)
+
+    assert {one.group_count for one in deliveries} == {300}
+    assert len({one.group for one in deliveries}) == 1
+    assert bench.agent.calls["Deliver"] == 2
+
+
+async def test_a_batch_that_the_agent_refuses_keeps_back_no_other(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("a"), said("bad", chat=CAT), said("c", chat=GARDEN))
+        bench.agent.fail("Deliver", code=grpc.StatusCode.INVALID_ARGUMENT, reason="DELIVERY_INVALID")
+        await running.hear(CaughtUp(count=3))
+        deliveries = await running.until_delivered(3)
+
+    assert texts_in(deliveries) == ["a", "bad", "c"]
+    assert bench.agent.calls["Deliver"] == 4
+
+
+async def test_a_chat_that_was_known_by_lid_and_then_by_number_is_one(bench: Bench) -> None:
+    lid = ChatId("111222333444@lid")
+    again = said("by lid", chat=lid, message_id="3EB0AA")
+    async with bench.running() as running:
+        await running.live()
+        await running.take(again)
+        await running.batching.merge(lid, BOB)
+        await running.take(said("by lid", message_id="3EB0AA"), said("by number"))
+        await running.quiet()
+        (delivery,) = await running.until_delivered(1)
+
+    assert delivery.source == f"whatsapp:{BOB}"
+    assert texts_in([delivery]) == ["by lid", "by number"]
+
+
+async def test_two_full_batches_of_a_chat_that_became_one_are_two(bench: Bench) -> None:
+    lid = ChatId("111222333444@lid")
+    async with bench.running() as running:
+        await running.live()
+        await running.take(*(said(f"a{number}", chat=lid) for number in range(49)))
+        await running.take(*(said(f"b{number}") for number in range(49)))
+        await running.batching.merge(lid, BOB)
+        deliveries = await running.until_delivered(2)
+
+    assert [len(texts_in([one])) for one in deliveries] == [50, 48]
+    assert texts_in(deliveries) == [f"{chat}{number}" for chat in "ab" for number in range(49)]
+
+
+async def test_a_full_disk_holds_the_reading_up_and_loses_nothing(tmp_path: Path) -> None:
+    agent, disk = AgentServicer(), Disk(f"disk-{uuid4().hex}")
+    async with agent_serving(agent) as loopback:
+        bench = Bench(tmp_path / "whatsapp", agent, loopback.address)
+        bench.vfs = disk.name
+        async with bench.running() as running:
+            await running.live()
+            disk.full = True
+            await running.batching.take([said(f"message {n}") for n in range(PENDING_MOST - 1)])
+            await bench.clock.until_sleeping()
+            assert bench.clock.sleepers[0] == 10
+            disk.full = False
+            bench.clock.advance(10)
+            await running.until(lambda: "messages_taken" in running.passed)
+            await running.quiet()
+            deliveries = await running.until_delivered(6)
+    disk.unregister()
+
+    assert texts_in(deliveries) == [f"message {n}" for n in range(PENDING_MOST - 1)]
+
+
+async def test_what_was_just_taken_is_on_disk_after_an_end(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.batching.take([said("at the last moment")])
+    async with bench.running(linked=False) as running:
+        assert texts_in(await running.until_delivered(1)) == ["at the last moment"]
