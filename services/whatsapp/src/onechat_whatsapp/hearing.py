@@ -4,6 +4,7 @@ A full disk holds the reading up until there is room, so that nothing which came
 that a room fails at is left to the others; a person is told.
 """
 
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -52,8 +53,14 @@ class Hearing:
                 log.warning("event_waits", why="the disk is full", again_in_s=delay_s)
             except apsw.Error:
                 raise
-            except Exception:  # one message that a fault cannot read must not end all reading
-                log.exception("event_failed", event_type=type(event).__name__)
+            except Exception as error:  # noqa: BLE001 - one message that a fault cannot read must not end all reading
+                log.error("event_failed", event_type=type(event).__name__, error=_place(error))
                 return self._board.trouble("hearing", FAILED)
             await self._clock.sleep(delay_s)
             delay_s = min(LONGEST_DELAY_S, delay_s * 2)
+
+
+def _place(error: Exception) -> str:
+    """What went wrong and where, without the error's own words: they may hold some of a message's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " < ".join([type(error).__name__, *(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))])
