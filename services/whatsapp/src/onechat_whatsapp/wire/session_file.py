@@ -22,7 +22,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class SessionFile:
-    """What is in the session at `path`; without a file, or before the library made its tables, nothing is."""
+    """What is in the session at `path`; without a file, or before the library made its tables, nothing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +72,8 @@ class SessionFile:
     def _rows(self, query: str, *values: str) -> Rows:
         with self._opened() as connection:
             if connection is not None:
-                with contextlib.suppress(apsw.SQLError):  # the tables are not there yet
+                # The tables are not there yet, or it is no session that the library would take.
+                with contextlib.suppress(apsw.SQLError, apsw.NotADBError):
                     return list(connection.execute(query, values))
         return []
 

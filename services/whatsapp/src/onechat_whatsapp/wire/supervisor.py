@@ -31,7 +31,7 @@ from onechat_whatsapp.wire.calls import (
     SentId,
     error_of,
 )
-from onechat_whatsapp.wire.events import WireDown, WireEvent
+from onechat_whatsapp.wire.events import GroupRenamed, Heard, Undecryptable, WireDown, WireEvent
 from onechat_whatsapp.wire.ports import (
     Contact,
     DialFailed,
@@ -115,10 +115,12 @@ class WhatsAppSupervisor:
             return
         try:
             await self._asked(child, HangUp(), Done, self._patience.hang_up_s)
+            await child.end(self._patience.end_s)
         except WireGone:
             await child.kill()
-        else:
-            await child.end(self._patience.end_s)
+        except asyncio.CancelledError:
+            await child.kill()
+            raise
 
     async def kill(self) -> None:
         """See WhatsAppWire."""
@@ -219,6 +221,8 @@ class WhatsAppSupervisor:
         return child
 
     def _take(self, event: WireEvent) -> None:
+        if self._child is None and not isinstance(event, Heard | Undecryptable | GroupRenamed):
+            return  # of a connection that is being ended
         self._down_said = isinstance(event, WireDown)
         self._events.put_nowait(event)
 

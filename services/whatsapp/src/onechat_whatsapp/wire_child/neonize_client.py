@@ -50,7 +50,9 @@ NAME: Final = "onechat"  # in the phone's list of linked devices
 SERVERS: Final = ("s.whatsapp.net", "lid", "g.us")
 
 
-class _Client(NewAClient):  # type: ignore[misc]
+class Client(NewAClient):  # type: ignore[misc]
+    """The library's client, with the words of a pairing, which it keeps to itself."""
+
     on_login: Callable[[str], None]
 
     def _NewAClient__onLoginStatus(self, _uuid: int, words: int) -> None:  # noqa: N802 - the library's name
@@ -61,16 +63,24 @@ class NeonizeLibrary:
     """One session file, one client at a time."""
 
     def __init__(
-        self, session: Path, emit: Callable[[WireEvent], None], environment: Mapping[str, str] = os.environ
+        self,
+        session: Path,
+        emit: Callable[[WireEvent], None],
+        *,
+        environment: Mapping[str, str] = os.environ,
+        client: Callable[..., Any] = Client,
     ) -> None:
+        """`environment` may name a proxy, HTTPS_PROXY; `client` makes the library's client."""
         self._session = session
+        self._make_client = client
         self._lock = SessionLock(session)
         self._emit = emit
         self._proxy = environment.get("HTTPS_PROXY", "")
         self._loop = asyncio.get_running_loop()
         self._loop.set_default_executor(ThreadPoolExecutor(THREADS))
-        self._client: _Client | None = None  #: set only while it may be asked
+        self._client: Any = None  #: set only while it may be asked
         self._task: asyncio.Task[None] | None = None
+        self._leaving = False  #: the end that comes was asked for
         self._first = asyncio.Event()  #: WhatsApp has said something
         self._pairable = asyncio.Event()
         for name in ("whatsmeow", "neonize"):  # they write numbers
@@ -127,9 +137,12 @@ class NeonizeLibrary:
 
     async def logout(self) -> None:
         """See Library."""
+        client = self._asked()
+        self._leaving = True
         try:
-            await self._asked().logout()
+            await client.logout()
         except NeonizeError as error:
+            self._leaving = False
             raise WireGone(str(error)) from error
 
     async def is_online(self) -> bool:
@@ -175,14 +188,14 @@ class NeonizeLibrary:
         )
         return await self._sent(client, jid, Message(imageMessage=image))
 
-    async def _ready_to_send(self, chat: str) -> tuple[_Client, Any]:
+    async def _ready_to_send(self, chat: str) -> tuple[Any, Any]:
         jid = jid_of(chat)
         client = self._client
         if client is None or not await self.is_online():
             raise NotSent("not connected", offline=True)
         return client, jid
 
-    async def _sent(self, client: _Client, jid: Any, message: Any) -> str:
+    async def _sent(self, client: Any, jid: Any, message: Any) -> str:
         try:
             async with asyncio.timeout(SEND_S):
                 return str((await client.send_message(jid, message)).ID)
@@ -193,12 +206,12 @@ class NeonizeLibrary:
         except Exception as error:  # what it raises besides came after it had the message
             raise OutcomeUnknown(f"{type(error).__name__} in the library") from error
 
-    def _new_client(self) -> _Client:
+    def _new_client(self) -> Any:
         # WAL lets the gateway read while the library writes. "x" takes what the library appends.
         name = f"{self._session}?_journal_mode=WAL&_busy_timeout=10000&_foreign_keys=on&x="
         # An id of its own: a client that is collected ends whichever has its id.
         props = DeviceProps(os=NAME, platformType=DeviceProps.CHROME)
-        client = _Client(name, uuid=uuid4().hex, props=props)
+        client = self._make_client(name, uuid=uuid4().hex, props=props)
         client.on_login = self._login_of_another_thread
         for kind in WANTED:
             client.event(getattr(neonize_event_types, kind))(self._heard)
@@ -239,9 +252,10 @@ class NeonizeLibrary:
 
     def _gave_up(self, task: asyncio.Task[None]) -> None:
         self._client = self._task = None
-        self._emit(WireDown(why=_why(task)))
+        if not self._leaving:
+            self._emit(WireDown(why=_why(task)))
 
-    def _asked(self) -> _Client:
+    def _asked(self) -> Any:
         if self._client is None:
             raise WireGone("not connected")
         return self._client

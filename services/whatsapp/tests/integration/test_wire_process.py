@@ -1,0 +1,239 @@
+"""The child process behind the wire: what it gets, when it is replaced, how it ends, and what it can't do to
+us."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from onechat_whatsapp.wire.events import CaughtUp, Connected, WireDown
+from onechat_whatsapp.wire.ports import DialFailed, LibraryMissing, NotSent, WireGone
+from onechat_whatsapp.wire.process import PASSED
+from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
+from onechat_whatsapp.wire_child.session_lock import SessionLock
+
+from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
+from tests.fakes.whatsapp_scripts import BOB
+from tests.fakes.whatsapp_world import QUICK, real_wire
+
+WITHIN_S = 20.0
+
+
+def wire_over(
+    folder: Path, script: str, *, patience: Patience = QUICK, **environment: str
+) -> WhatsAppSupervisor:
+    """A wire whose child runs `script` and nothing of ours."""
+    return WhatsAppSupervisor(
+        folder / "session.db",
+        command=(sys.executable, "-c", textwrap.dedent(script)),
+        environment={**os.environ, **environment},
+        patience=patience,
+    )
+
+
+async def until(done, within_s: float = WITHIN_S) -> None:
+    """Return once `done` holds."""
+    async with asyncio.timeout(within_s):
+        while not done():
+            await asyncio.sleep(0.02)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process of that number is there and no zombie."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+async def test_the_child_is_told_no_token_and_no_setting(tmp_path):
+    """Go code of others runs in it, which a stranger's message reaches first."""
+    wire = wire_over(
+        tmp_path,
+        """
+        import os, sys
+        from pathlib import Path
+        Path(sys.argv[1] + ".told").write_text("\\n".join(os.environ))
+        """,
+        OPENAI_API_KEY="sk-1",
+        ONECHAT_TOKEN_FILE="/tokens/whatsapp",
+        HTTPS_PROXY="http://127.0.0.1:9",
+    )
+
+    with pytest.raises(WireGone):
+        await wire.start()
+
+    told = set((tmp_path / "session.db.told").read_text().split("\n"))
+    assert "HTTPS_PROXY" in told
+    assert told <= {*PASSED, "LC_CTYPE"}  # the last is Python's own
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("raise SystemExit(3)", "exit code 3"),
+        ("import os; os.abort()", "signal 6"),
+        ("print('Press Ctrl+C to exit', flush=True); input()", "a frame of"),
+        (
+            "import sys; sys.exit('goroutine 1\\npanic: no session for 15550002222\\nmain.go:1')",
+            "panic: no session for …$",
+        ),
+    ],
+    ids=["ends", "aborts", "speaks something else", "panics"],
+)
+async def test_a_child_that_is_no_good_is_said_with_its_last_words_but_nobodys_number(tmp_path, script, why):
+    with pytest.raises(WireGone, match=why):
+        await wire_over(tmp_path, script).start()
+
+
+async def test_a_child_that_never_answers_is_given_up_and_ended(tmp_path):
+    wire = wire_over(
+        tmp_path,
+        """
+        import os, signal, sys
+        from pathlib import Path
+        Path(sys.argv[1] + ".pid").write_text(str(os.getpid()))
+        signal.pause()
+        """,
+        patience=replace(QUICK, dial_s=2),
+    )
+
+    with pytest.raises(WireGone, match="no answer within 2 s"):
+        await wire.start()
+
+    assert not runs(int((tmp_path / "session.db.pid").read_text()))
+
+
+async def test_a_program_that_is_not_there_is_said(tmp_path):
+    wire = WhatsAppSupervisor(tmp_path / "session.db", command=(str(tmp_path / "nothing"),), environment={})
+
+    with pytest.raises(WireGone, match="could not be started"):
+        await wire.start()
+
+
+async def test_a_start_that_is_given_up_leaves_no_child(tmp_path):
+    wire = wire_over(
+        tmp_path,
+        """
+        import os, signal, sys
+        from pathlib import Path
+        Path(sys.argv[1] + ".pid").write_text(str(os.getpid()))
+        signal.pause()
+        """,
+    )
+    starting = asyncio.create_task(wire.start())
+    pid = tmp_path / "session.db.pid"
+    await until(lambda: pid.exists() and pid.read_text())
+
+    starting.cancel()
+    with suppress(asyncio.CancelledError):
+        await starting
+
+    assert not runs(int(pid.read_text()))
+
+
+async def test_a_child_is_replaced_when_it_has_dialled_often_enough(tmp_path):
+    """Each failed dial leaks a descriptor in the library."""
+    account = WhatsAppAccount(OWNER)
+    account.dial_faults.extend(["refused"] * 7)
+    async with real_wire(tmp_path, account, dials_max=3) as (wire, world):
+        for _ in range(7):
+            with pytest.raises(DialFailed):
+                await wire.start()
+
+        assert (account.dials, world.children) == (7, 3)
+
+
+async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
+    """Else it would keep the session, and the next gateway's would be the second on it."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "onechat_whatsapp.wire_child", str(tmp_path / "session.db")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdin
+    child.stdin.close()
+
+    assert await asyncio.wait_for(child.wait(), WITHIN_S) == 0
+
+
+async def test_a_second_process_is_kept_off_the_session_until_the_first_is_gone(tmp_path):
+    """WhatsApp would end one of them, and the two would end each other by turns."""
+    session = tmp_path / "session.db"
+    script = f"""
+    import asyncio
+    from pathlib import Path
+    from onechat_whatsapp.wire_child.session_lock import SessionLock
+    asyncio.run(SessionLock(Path({str(session)!r})).hold())
+    print("held", flush=True)
+    input()
+    """
+    first = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", textwrap.dedent(script)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert first.stdout
+    await first.stdout.readline()
+    second = SessionLock(session)
+
+    with pytest.raises(DialFailed, match="another process holds the session"):
+        await second.hold(wait_s=0.2)
+    waiting = asyncio.create_task(second.hold())
+    first.kill()
+
+    await asyncio.wait_for(waiting, WITHIN_S)
+    await second.hold()
+    await first.wait()
+
+
+async def test_an_abort_of_the_child_is_said_and_what_is_sent_then_is_surely_not_sent(tmp_path):
+    async with real_wire(tmp_path, WhatsAppAccount(OWNER)) as (wire, world):
+        events = wire.events()
+        await wire.start()
+        assert [await anext(events), await anext(events)] == [Connected(), CaughtUp(count=0)]
+
+        world.crash()
+
+        assert await asyncio.wait_for(anext(events), WITHIN_S) == WireDown(
+            why="the process ended with signal 6"
+        )
+        with pytest.raises(NotSent) as failed:
+            await wire.send_text(BOB, "hello")
+        assert failed.value.offline
+        await wire.start()
+        assert [await anext(events), await anext(events)] == [Connected(), CaughtUp(count=0)]
+
+
+@pytest.mark.parametrize(
+    ("module", "fault", "sentence"),
+    [
+        (
+            "magic",
+            "raise ImportError('failed to find libmagic.  Check your installation')",
+            "sudo apt install libmagic1",
+        ),
+        ("neonize", "raise ModuleNotFoundError('No module named neonize', name='neonize')", "Run make setup"),
+        ("neonize", "raise OSError('libc.so.6: version GLIBC_2.34 not found')", "newer system"),
+        ("neonize", "raise RuntimeError('protobuf')", r"\(RuntimeError: protobuf\)"),
+    ],
+    ids=["libmagic", "neonize", "glibc", "anything else"],
+)
+async def test_where_the_library_cannot_be_loaded_a_sentence_says_what_to_do(
+    tmp_path, module, fault, sentence
+):
+    """The gateway runs all the same, and the user can be told."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / f"{module}.py").write_text(fault + "\n")
+    wire = WhatsAppSupervisor(
+        tmp_path / "session.db",
+        environment={**os.environ, "PYTHONPATH": str(tmp_path / "modules")},
+        patience=QUICK,
+    )
+
+    with pytest.raises(LibraryMissing, match=sentence):
+        await wire.start()
+    with pytest.raises(WireGone):
+        await wire.pair("15550001111")
