@@ -69,9 +69,12 @@ class House:
 
 @asynccontextmanager
 async def house_at(
-    folder: Path, agent_address: str, account: WhatsAppAccount, clock: ManualClock, *, seed: int = 1
+    folder: Path, agent_address: str, account: WhatsAppAccount, clock: ManualClock, rng: random.Random
 ) -> AsyncIterator[House]:
-    """The gateway on what is kept in `folder`, until the end of the block; then it ends as by SIGTERM."""
+    """The gateway on what is kept in `folder`, until the end of the block; then it ends as by SIGTERM.
+
+    `rng` must not begin anew after a restart, for what it makes are ids.
+    """
     wire, board = FakeWire(account), HealthBoard(clock)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
@@ -92,7 +95,7 @@ async def house_at(
             board=board,
             clock=clock,
             zone=ROME,
-            rng=random.Random(seed),
+            rng=rng,
         )
         async with asyncio.TaskGroup() as tasks:
             jobs = [tasks.create_task(job()) for job in gateway.background]

@@ -46,6 +46,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
+        self.ids = random.Random(-seed)  #: the gateway's, which draws from it in its own time
         self.account = account_of_ann()
         self.clock = ManualClock(NOON)
         self.asked: dict[str, Message] = {}  #: by id; each id is one message's
@@ -153,7 +154,7 @@ async def test_what_leaves_is_exactly_what_was_asked_for(tmp_path: Path, seed: i
         while left > 0:
             async with AsyncExitStack() as stack:
                 house = await stack.enter_async_context(
-                    house_at(tmp_path, loopback.address, world.account, world.clock, seed=seed)
+                    house_at(tmp_path, loopback.address, world.account, world.clock, world.ids)
                 )
                 for _ in range(min(left, world.rng.randrange(20, 90))):
                     await world.step(house)
