@@ -3,6 +3,8 @@
 When that is: domain/catch_up.py. Each event is told to `hear` before its message is taken into a batch.
 """
 
+from functools import partial
+
 from onechat_runtime.clock import Clock
 
 from onechat_whatsapp.batching import Batching
@@ -52,7 +54,10 @@ class CatchUp:
                     self._batching.hold()
                 continue
             wait_s = None if waiting.until is None else (waiting.until - now).total_seconds()
-            await self._moves.until(lambda seen=waiting: self._waiting is not seen, wait_s)
+            await self._moves.until(partial(self._is_not, waiting), wait_s)
+
+    def _is_not(self, waiting: Waiting) -> bool:
+        return self._waiting is not waiting
 
     def _now_is(self, waiting: Waiting) -> None:
         if waiting == self._waiting:

@@ -1,8 +1,9 @@
 """Handing batches over to the agent service: in order, each once, those of a catch-up as one group.
 
 A parcel is what one call hands over, by the runtime's outbox, whose sender this is; what is in it never
-changes, only which group it names. At a start nothing is handed over before `put_group`, so that what the
-last run kept can go with what comes. The outbox needs `senders` and `settled`, and `go_by` names it.
+changes, only which group it names, until something of that group is tried. At a start nothing is handed over
+before `put_group`, so that what the last run kept can go with what comes. The outbox needs `senders` and
+`settled`, and `go_by` names it.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from onechat_whatsapp.domain.ids import BatchKey, ParcelKey, catch_up_id, key_of
 from onechat_whatsapp.steps import Reached
 
 KIND: Final = "batches"
-KNOWN: Final = "KEY_REUSED"  # the agent service has that batch, in another group or none
+KNOWN: Final = "KEY_REUSED"  # the agent service has that batch by itself; a lost answer did not tell
 
 log = logs.get("onechat_whatsapp.handover")
 
@@ -104,6 +105,8 @@ class Handover:
         batches, group = self._store.read(lambda db: batch_rows.parcel(db, ParcelKey(key)))
         if not batches:
             return
+        if group is not None:
+            await self._begin(group)
         self._reached("handing_batches_over")
         try:
             await self._receiver.deliver(batches, group)
@@ -112,6 +115,11 @@ class Handover:
                 raise
             await self._one_by_one(batches, group)
         self._reached("batches_handed_over")
+
+    async def _begin(self, group: Group) -> None:
+        """Have `group` stay as it is: half of it, with the rest in another, would be waited for in vain."""
+        if not self._store.read(lambda db: batch_rows.has_begun(db, group.id)):
+            await self._store.write(lambda db: batch_rows.begin(db, group.id))
 
     async def _one_by_one(self, batches: Sequence[Batch], group: Group | None) -> None:
         """Hand over what was refused together, so that one that cannot be taken keeps back no other.

@@ -10,6 +10,7 @@ from onechat.agent.v1 import delivery_pb2
 from onechat_runtime.clock import micros
 from onechat_whatsapp.batching import PENDING_MOST
 from onechat_whatsapp.domain.chat_ids import ChatId
+from onechat_whatsapp.domain.ids import key_of_batch
 from onechat_whatsapp.wire.events import CaughtUp, Connected, Disconnected, LoggedOut
 
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
@@ -279,6 +280,27 @@ async def test_more_batches_than_one_call_holds_are_still_one_group(bench: Bench
     assert {one.group_count for one in deliveries} == {300}
     assert len({one.group for one in deliveries}) == 1
     assert bench.agent.calls["Deliver"] == 2
+
+
+async def test_a_group_that_was_handed_over_in_part_before_a_restart_is_completed(bench: Bench) -> None:
+    """Else the agent service would wait for its rest a minute, and have two turns of it."""
+    missed = [said("x", chat=ChatId(f"1555{n:07d}@s.whatsapp.net"), at_s=n) for n in range(300)]
+    last = missed[-1]
+    bench.agent.fail("Deliver", times=1000, only_key=key_of_batch(last.chat, last.id, last.time))
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(*missed)
+        await running.hear(CaughtUp(count=300))
+        await bench.agent.until(lambda: bench.agent.calls["Deliver"] == 2)
+    bench.agent.faults.clear()
+    async with bench.running() as running:
+        await running.hear(Connected())
+        await running.take(said("meanwhile"))
+        await running.hear(CaughtUp(count=1))
+        deliveries = await running.until_delivered(301)
+
+    assert [one.group_count for one in deliveries] == [300] * 300 + [1]
+    assert len({one.group for one in deliveries}) == 2
 
 
 async def test_a_batch_that_the_agent_refuses_keeps_back_no_other(bench: Bench) -> None:

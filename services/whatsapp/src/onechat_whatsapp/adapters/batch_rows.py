@@ -107,14 +107,28 @@ def add_parcel(db: apsw.Connection, parcel: ParcelKey, batches: Iterable[Batch])
 
 
 def group(db: apsw.Connection, catch_up: CatchUpId, parcels: Sequence[ParcelKey]) -> None:
-    """Make the batches of `parcels` one group, whatever group they were of."""
+    """Make the batches of `parcels` one group; those of a group that has begun stay in it, to complete it."""
     db.executemany(
-        "UPDATE batches SET catch_up = ? WHERE parcel = ?", [(catch_up, parcel) for parcel in parcels]
+        "UPDATE batches SET catch_up = ? WHERE parcel = ? AND catch_up NOT IN"
+        " (SELECT id FROM catch_ups WHERE begun)",
+        [(catch_up, parcel) for parcel in parcels],
     )
     db.execute(
-        "INSERT INTO catch_ups (id, count) SELECT ?1, count(*) FROM batches WHERE catch_up = ?1", (catch_up,)
+        "INSERT INTO catch_ups (id, count, begun)"
+        " SELECT ?1, count(*), FALSE FROM batches WHERE catch_up = ?1",
+        (catch_up,),
     )
     _forget_empty_groups(db)
+
+
+def has_begun(db: apsw.Connection, catch_up: CatchUpId) -> bool:
+    """Whether the agent service may have something of the group."""
+    return bool(db.execute("SELECT begun FROM catch_ups WHERE id = ?", (catch_up,)).get)
+
+
+def begin(db: apsw.Connection, catch_up: CatchUpId) -> None:
+    """The agent service may have something of the group from now on."""
+    db.execute("UPDATE catch_ups SET begun = TRUE WHERE id = ?", (catch_up,))
 
 
 def parcel(db: apsw.Connection, key: ParcelKey) -> tuple[list[Batch], Group | None]:
@@ -139,7 +153,7 @@ def handed_over(db: apsw.Connection, batch: BatchKey) -> None:
 
 
 def handed_over_before(db: apsw.Connection, batch: BatchKey) -> None:
-    """The same for one that the agent service had already, by itself or of another group: it counts there."""
+    """The same for one that the agent service had already by itself: its group is smaller by that."""
     db.execute(
         "UPDATE catch_ups SET count = count - 1 WHERE id = (SELECT catch_up FROM batches WHERE key = ?)",
         (batch,),

@@ -42,5 +42,6 @@ CREATE INDEX batches_by_catch_up ON batches (catch_up) WHERE catch_up != '';
 -- What is handed over as one group.
 CREATE TABLE catch_ups (
     id TEXT PRIMARY KEY,
-    count INTEGER NOT NULL -- of its batches, those that the agent service has as well
+    count INTEGER NOT NULL, -- of its batches, those that the agent service has as well
+    begun INTEGER NOT NULL -- whether the agent service may have something of it; then nothing more joins it
 ) STRICT;
