@@ -18,6 +18,7 @@ from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.clock import micros
 from onechat_runtime.listening import Served
 from onechat_runtime.store import Store, migrations_in
+from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.chat_servicer import ChatServicer
 from onechat_whatsapp.chat_wiring import ChatRooms, opened_chats
 from onechat_whatsapp.directory import Directory
@@ -87,6 +88,22 @@ class Desk:
     def sending(self) -> Sending:
         """What sends to them."""
         return self.rooms.sending
+
+    def left(self) -> list[tuple[str, str]]:
+        """Chats and texts of what left."""
+        return [(sent.chat, sent.text) for sent in self.account.sent]
+
+    def known(self, request_id: str) -> bool:
+        """Whether there is a record of a send with this id."""
+        return self.store.read(lambda db: send_rows.find(db, request_id)) is not None
+
+    async def at_work(self, request_id: str) -> None:
+        """Return once the send with this id is with the wire."""
+        async with asyncio.timeout(5):
+            while not self.known(request_id):
+                await asyncio.sleep(0)
+            for _ in range(10):
+                await asyncio.sleep(0)
 
     async def hear(self, chat: str) -> None:
         """Have a message of `chat` behind us."""

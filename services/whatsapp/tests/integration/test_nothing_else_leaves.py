@@ -46,7 +46,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.ids = random.Random(-seed)  #: the gateway's, which draws from it in its own time
+        self.ids = random.Random(seed + 1_000)  #: the gateway's, which draws from it in its own time
         self.account = account_of_ann()
         self.clock = ManualClock(NOON)
         self.asked: dict[str, Message] = {}  #: by id; each id is one message's
