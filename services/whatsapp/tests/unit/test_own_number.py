@@ -155,6 +155,10 @@ def test_a_short_number_is_not_looked_for_within_longer_ones(text: str) -> None:
     assert hidden(text, REYKJAVIK) == text
 
 
+def test_a_fraction_is_no_two_digits() -> None:
+    assert hidden("52155½345678", MEXICO) == "52155½345678"
+
+
 def test_an_account_without_a_lid_hides_its_number_alone() -> None:
     assert hidden("@99887766554433 15550001111", Own(number="15550001111", lid="")) == "@99887766554433 OWN"
 
