@@ -26,6 +26,7 @@ from bench import (
     results,
     scheduler,
     turn_own_time,
+    whatsapp_catch_up,
     whatsapp_find,
 )
 from bench.figures import Figure, table
@@ -64,6 +65,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "agent_queue": agent_queue,
     "scheduler": scheduler,
     "group_detectors": group_detectors,
+    "whatsapp_catch_up": whatsapp_catch_up,
     "whatsapp_find": whatsapp_find,
     "idle": idle,
 }

@@ -22,6 +22,7 @@ class Scale:
     flood_s: float  #: how long deliveries come at a steady rate
     schedules: int  #: that a scheduler keeps
     contacts: int  #: that a WhatsApp session has
+    caught_up: int  #: messages that WhatsApp kept
     runs_due: int  #: one after the other, in a round
     rate_s: float  #: how long calls are counted
     settle_s: float  #: from the last start until idleness is measured
@@ -43,6 +44,7 @@ FULL: Final = Scale(
     flood_s=60.0,
     schedules=10_000,
     contacts=5_000,
+    caught_up=5_000,
     runs_due=20,
     rate_s=2.0,
     settle_s=10.0,
@@ -63,6 +65,7 @@ SMOKE: Final = Scale(
     flood_s=0.5,
     schedules=20,
     contacts=60,
+    caught_up=60,
     runs_due=3,
     rate_s=0.1,
     settle_s=0.1,
