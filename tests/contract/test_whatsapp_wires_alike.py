@@ -54,7 +54,7 @@ from tests.fakes.whatsapp_scripts import (
 from tests.fakes.whatsapp_wire import FakeWire
 from tests.fakes.whatsapp_world import real_wire
 
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 
 
 @dataclass

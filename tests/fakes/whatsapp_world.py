@@ -28,7 +28,8 @@ from onechat_whatsapp.wire_child.serving import Serving
 from tests.contract.source_tree import REPOSITORY
 from tests.fakes.whatsapp_account import WhatsAppAccount
 
-QUICK = Patience(dial_s=30, hang_up_s=2, end_s=2, pair_s=5, logout_s=5, online_s=2, groups_s=5, send_s=10)
+#: Short where a test waits for nothing to come, long where a busy machine may need it.
+QUICK = Patience(dial_s=90, hang_up_s=6, end_s=6, pair_s=30, logout_s=30, online_s=20, groups_s=30, send_s=30)
 TABLES = """
 CREATE TABLE IF NOT EXISTS whatsmeow_device (jid TEXT PRIMARY KEY, lid TEXT, push_name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS whatsmeow_contacts (our_jid TEXT, their_jid TEXT, first_name TEXT, full_name TEXT,
