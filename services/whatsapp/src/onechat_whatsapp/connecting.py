@@ -16,7 +16,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StoreFull
 from onechat_runtime.store import Store
 
-from onechat_whatsapp.adapters import silence_rows
+from onechat_whatsapp.adapters import link_rows, silence_rows
 from onechat_whatsapp.domain import link as links
 from onechat_whatsapp.domain import notices as words
 from onechat_whatsapp.link import Link
@@ -79,12 +79,13 @@ class Connecting:
         """End the link, if there is one; whether WhatsApp knows that there is none.
 
         When not, it could not be told, and the user removes the device on the phone. `also` is given the
-        answer, in the transaction that keeps it. Raises StoreFull.
+        answer, in the transaction that keeps it. Raises StoreFull, mostly before anything is ended.
         """
         async with self._one_unlink:
             if not self._link.now.linked:
                 await self._store.write(lambda db: also(db, True))
                 return True
+            await self._store.write(lambda db: link_rows.keep(db, self._link.now))  # is there room?
             self._unlinking = True
             try:
                 if self._use is not None:

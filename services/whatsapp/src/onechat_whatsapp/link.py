@@ -20,7 +20,7 @@ from onechat_whatsapp.domain import notices as words
 from onechat_whatsapp.domain.link import SENTENCES, LinkNow, LinkState
 from onechat_whatsapp.domain.notices import Notice
 from onechat_whatsapp.notices import Notices
-from onechat_whatsapp.waiting import Moves
+from onechat_whatsapp.waiting import Moves, once_there_is_room
 from onechat_whatsapp.wire.events import (
     Banned,
     Connected,
@@ -92,7 +92,7 @@ class Link:
         while True:
             due = links.due_at(self.now)
             await self.moves.until(lambda: links.due_at(self.now) != due, self._wait_s(due))  # noqa: B023
-            await self.change(links.passed)
+            await once_there_is_room(self._clock, lambda: self.change(links.passed))
 
     async def hear(self, event: WireEvent) -> None:
         """Take what `event` says of the link."""

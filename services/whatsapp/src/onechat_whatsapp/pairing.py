@@ -21,7 +21,7 @@ from onechat_whatsapp.domain.pairing import CODE_S, SENTENCES, Failure, failure_
 from onechat_whatsapp.domain.phone import NoPhoneNumber, PhoneNumber, number_in
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
-from onechat_whatsapp.waiting import Moves, within
+from onechat_whatsapp.waiting import Moves, once_there_is_room, within
 from onechat_whatsapp.wire.events import Banned, Outdated, PairingStatus, WireDown, WireEvent
 from onechat_whatsapp.wire.ports import DialFailed, LibraryMissing, PairingRefused, WhatsAppWire, WireGone
 
@@ -105,7 +105,7 @@ class Pairing:
         while True:
             await self._moves.until(lambda: self._given)
             if not await self._moves.until(lambda: not self._given, CODE_S + LATE_S):
-                await self._fail(Failure.NOT_TYPED)
+                await once_there_is_room(self._clock, lambda: self._fail(Failure.NOT_TYPED))
 
     async def hear(self, event: WireEvent) -> None:
         """Take what `event` says of the pairing that is under way. Raises StoreFull."""

@@ -1,10 +1,13 @@
-"""Waiting for a state to come, for some time at most, on the clock that is given. Seconds."""
+"""Waiting for a state to come, for an answer, for room on the disk, on the clock that is given. Seconds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from onechat_runtime.clock import Clock
+from onechat_runtime.errors import StoreFull
+
+FULL_AGAIN_S: Final = 10.0
 
 T = TypeVar("T")
 
@@ -51,3 +54,12 @@ async def within(clock: Clock, seconds: float, call: Awaitable[T]) -> T:
         for task in (work, sleep):
             task.cancel()
         await asyncio.gather(work, sleep, return_exceptions=True)
+
+
+async def once_there_is_room(clock: Clock, call: Callable[[], Awaitable[T]]) -> T:
+    """What `call` gives once it does not raise StoreFull any more."""
+    while True:
+        try:
+            return await call()
+        except StoreFull:
+            await clock.sleep(FULL_AGAIN_S)

@@ -3,6 +3,7 @@
 import pytest
 from onechat_whatsapp.domain.link import SENTENCES, LinkState
 
+from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_account import OWNER
 from tests.fakes.whatsapp_link_bench import LinkBench, SlowAccount, linked_account
 
@@ -243,3 +244,22 @@ async def test_an_end_of_the_service_ends_the_connection(bench):
 
     assert not wire.up
     assert bench.account.me == OWNER
+
+
+async def test_a_full_disk_ends_nothing_and_what_was_due_is_told_once_there_is_room(bench):
+    disk = Disk("of-the-link", waits=False)
+    bench.vfs = disk.name
+    async with bench.running() as running:
+        await running.settled()
+        bench.account.dial_faults.extend(["no route to host"] * 99)
+        bench.account.drop()
+        await running.after(590)
+        disk.full = True
+        bench.clock.advance(20)
+        await running.until(lambda: 10 in waits(bench))
+        disk.full = False
+        await running.after(10)
+
+        [notice] = bench.user.notices
+        assert notice.startswith("WhatsApp has been disconnected")
+    disk.unregister()

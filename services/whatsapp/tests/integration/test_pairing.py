@@ -9,6 +9,7 @@ from onechat_whatsapp.domain.link import LinkState
 from onechat_whatsapp.domain.pairing import SENTENCES, Failure
 from onechat_whatsapp.wire.events import Banned, Outdated, PairingStatus
 
+from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_account import CODE
 from tests.fakes.whatsapp_link_bench import LinkBench, SlowAccount, linked_account
 
@@ -117,6 +118,23 @@ async def test_a_code_whose_end_whatsapp_does_not_say_ends_all_the_same(bench):
         assert not running.wire.up
         assert bench.user.notices == [SENTENCES[Failure.NOT_TYPED]]
         assert (await running.pair()).code == CODE
+
+
+async def test_an_end_that_a_full_disk_cannot_keep_is_told_once_there_is_room(bench):
+    disk = Disk("of-pairing", waits=False)
+    bench.vfs = disk.name
+    async with bench.running() as running:
+        await running.pair()
+        await running.settled()
+        disk.full = True
+        bench.clock.advance(180)
+        await running.until(lambda: 10 in {round(each) for each in bench.clock.sleepers})
+        disk.full = False
+        await running.after(10)
+
+        assert bench.user.notices == [SENTENCES[Failure.NOT_TYPED]]
+        assert (await running.pair()).code == CODE
+    disk.unregister()
 
 
 @pytest.mark.parametrize(

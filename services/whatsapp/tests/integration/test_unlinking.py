@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from onechat_runtime.errors import StoreFull
 from onechat_whatsapp.domain.link import LinkState
 
+from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_account import CODE
 from tests.fakes.whatsapp_link_bench import LinkBench, SlowAccount, linked_account
 from tests.fakes.whatsapp_scripts import undecryptable
@@ -110,6 +112,22 @@ async def test_the_same_request_unlinks_once(bench):
 
         assert await running.unlink("c:1") is False
         assert running.rooms.link.connected
+
+
+async def test_a_full_disk_ends_no_link(bench):
+    """The answer could not be kept, so a repeat would end whatever link there is then."""
+    disk = Disk("of-unlinking", waits=False)
+    bench.vfs = disk.name
+    async with bench.running() as running:
+        await running.settled()
+        disk.full = True
+        with pytest.raises(StoreFull):
+            await running.unlink()
+        disk.full = False
+
+        assert running.rooms.link.connected
+        assert await running.unlink() is True
+    disk.unregister()
 
 
 async def test_two_at_once_both_get_an_answer(bench):
