@@ -23,7 +23,7 @@ from onechat_agent.asked_from import asked_from
 from onechat_agent.domain.agent import AgentState
 from onechat_agent.domain.chat import Kind
 from onechat_agent.domain.delivery import HOPS_MAX, NewDelivery
-from onechat_agent.domain.events import NewEvent, ProposalChanged
+from onechat_agent.domain.events import Body, NewEvent, PictureShown, ProposalChanged
 from onechat_agent.domain.keys import outcome_key
 from onechat_agent.domain.proposal import Held, Proposal, ProposalNumber, ProposalState
 from onechat_agent.errors import ProposalUnknown
@@ -65,6 +65,9 @@ class Proposals:
                 return known
             name = agent_rows.name_of(db, held.agent)
             number = proposal_rows.add(db, held, self._clock.now(), lambda number: asked(held, number, name))
+            caption = sentences.PROPOSED_PICTURE.format(number=number)
+            for image in held.pictures:
+                self._keep(db, number, PictureShown(image=image, caption=caption, answered=()))
             self._tell(db, number)
             self._store.when_committed(self.news.set)
             return number
@@ -241,24 +244,32 @@ class Proposals:
         """The event with the whole proposal as it stands in this transaction; it is for the user's eyes."""
         proposal = proposal_rows.by_number(db, number)
         assert proposal is not None
-        self._events.keep(
+        self._keep(
             db,
-            NewEvent(
-                agent=proposal.agent,
-                agent_name=proposal.agent_name,
-                turn=proposal.turn,
-                time=self._clock.now(),
-                body=ProposalChanged(
-                    number=number,
-                    tool=proposal.tool,
-                    arguments=proposal.arguments,
-                    text=proposal.text,
-                    state=proposal.state,
-                    expire_time=proposal.expire_time,
-                    outcome=proposal.outcome,
-                ),
+            number,
+            ProposalChanged(
+                number=number,
+                tool=proposal.tool,
+                arguments=proposal.arguments,
+                text=proposal.text,
+                state=proposal.state,
+                expire_time=proposal.expire_time,
+                outcome=proposal.outcome,
             ),
         )
+
+    def _keep(self, db: apsw.Connection, number: ProposalNumber, body: Body) -> None:
+        """An event of the agent and the turn that have asked."""
+        proposal = proposal_rows.by_number(db, number)
+        assert proposal is not None
+        event = NewEvent(
+            agent=proposal.agent,
+            agent_name=proposal.agent_name,
+            turn=proposal.turn,
+            time=self._clock.now(),
+            body=body,
+        )
+        self._events.keep(db, event)
 
 
 def body_of(number: int, *, yes: bool) -> bytes:

@@ -110,6 +110,7 @@ PROPOSED_WHY: Final = {
     "TAINTED": "You are asked because text from outside was read in the same turn.",
     "EVERY_SEND": "You are asked because ONECHAT_CONFIRM is set to always.",
 }
+PROPOSED_PICTURE: Final = "The picture that proposal {number} is about."
 PROPOSED_CUT: Final = "Not all of it is shown. /proposals {number} shows the whole."
 PROPOSAL_OPEN: Final = (
     "Proposal {number} awaits your yes until {until}: /yes {number} runs it, /no {number} refuses it."

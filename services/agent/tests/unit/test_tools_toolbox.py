@@ -329,12 +329,18 @@ class Addressed(Recorder):
     async def beside(self, arguments):
         return {"path": f"known as {arguments['path']}"}
 
+    def pictures(self, arguments):
+        return ["0123456789abcdef.png"]
 
-@pytest.mark.parametrize(("tool", "beside"), [(Recorder, {}), (Addressed, {"path": "known as x"})])
-async def test_what_a_tool_says_of_an_argument_is_kept_with_the_proposal(context, tool, beside):
+
+@pytest.mark.parametrize(
+    ("tool", "beside", "pictures"),
+    [(Recorder, {}, ()), (Addressed, {"path": "known as x"}, ("0123456789abcdef.png",))],
+)
+async def test_what_a_tool_says_of_an_argument_is_kept_with_the_proposal(context, tool, beside, pictures):
     kept = Kept()
     box = Toolbox(Role.ROOT, [tool("whatsapp_send")], confirm=Confirm.ALWAYS, proposals=kept)
 
     await box.run("whatsapp_send", '{"path": "x"}', context)
 
-    assert [held.beside for held in kept.held] == [beside]
+    assert [(held.beside, held.pictures) for held in kept.held] == [(beside, pictures)]

@@ -332,9 +332,22 @@ async def test_a_chat_whose_name_holds_the_id_is_not_taken_for_it():
     assert await sending(Gateway(found(CLUB))).beside({"chat": CLUB}) == {"chat": "its name is not known"}
 
 
+async def test_a_person_may_be_meant_by_the_id_without_a_number():
+    assert await sending(Gateway(found("Anna"))).beside({"chat": "99887766554433@lid"}) == {
+        "chat": 'the contact "Anna"'
+    }
+
+
 def test_calls_that_a_restart_interrupts_are_made_again_and_a_send_with_its_id():
     assert WhatsAppFindTool(Gateway()).resumption is Resumption.AGAIN
     assert sending(Gateway()).resumption is Resumption.SAME_KEY
+
+
+@pytest.mark.parametrize(
+    ("image", "shown"), [(PICTURE, (PICTURE,)), (f" {PICTURE}", (PICTURE,)), (None, ()), ("/etc/passwd", ())]
+)
+def test_a_picture_that_would_be_sent_can_be_shown_before(image, shown):
+    assert sending(Gateway()).pictures({"image": image}) == shown
 
 
 def test_a_summary_says_what_goes_where():

@@ -46,9 +46,8 @@ class Held:
     target: str = ""  #: the file that write or edit would change, without links
     why: Why
     own_rules: bool = False  #: it would change an instructions.md or agent.toml
-    beside: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: what people read beside an argument, by its name
+    beside: Mapping[str, str] = field(default_factory=dict)  #: words beside an argument, by its name
+    pictures: tuple[str, ...] = ()  #: stored names of those that people are shown before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +66,7 @@ class Proposal:
     text: str  #: what people are shown of it
     state: ProposalState
     outcome: str  #: how it went, once it is over; at most OUTCOME_MAX characters
-    beside: Mapping[str, str] = field(
-        default_factory=dict
-    )  #: what people read beside an argument, by its name
+    beside: Mapping[str, str] = field(default_factory=dict)  #: words beside an argument, by its name
     create_time: datetime
     expire_time: datetime
 

@@ -3,7 +3,7 @@
 Which agent has which tools, and how a call is checked and run: toolbox.py. Consent: domain/consent.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -80,8 +80,12 @@ class Tool(Protocol):
 
 @runtime_checkable
 class SaysBeside(Protocol):
-    """A tool that can say more of an argument than stands in it, such as whom an id is."""
+    """A tool that can say more of an argument than stands in it, such as whose an id is, or show it."""
 
     async def beside(self, arguments: Mapping[str, Any]) -> Mapping[str, str]:
         """What people read beside an argument of a proposal, by the argument's name; never raises."""
+        ...
+
+    def pictures(self, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """The stored names of pictures that people are shown before a proposal; never raises."""
         ...

@@ -177,6 +177,7 @@ class Toolbox:
         if number is None:
             if not isinstance(decision, Proposes):
                 return None
+            says = tool if isinstance(tool, SaysBeside) else None
             held = Held(
                 agent=context.agent,
                 turn=context.turn,
@@ -187,7 +188,8 @@ class Toolbox:
                 target=target,
                 why=decision.why,
                 own_rules=own_rules,
-                beside=await tool.beside(arguments) if isinstance(tool, SaysBeside) else {},
+                beside=await says.beside(arguments) if says else {},
+                pictures=tuple(says.pictures(arguments)) if says else (),
             )
             number = await self._proposals.propose(held)
         elif not isinstance(decision, Proposes):  # what was proposed stays so, whatever the settings say now

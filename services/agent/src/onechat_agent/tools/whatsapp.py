@@ -6,7 +6,7 @@ twice; a call that has had the user's yes runs under its proposal's instead. Con
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Final, Protocol
 
@@ -24,6 +24,7 @@ NAME_SHOWN: Final = 100  # characters of a chat's name; whoever made the group c
 _ID: Final = re.compile(r"[ -~]{1,150}")  # with what goes before it, a request id
 _OWN: Final = "id:"  # before a model's own id, so that none is a proposal's
 _SOURCE: Final = "whatsapp:"  # before a chat's id, where a delivery's source names it
+_HIDDEN_NUMBER: Final = "@lid"  # what a person's other id ends with, which holds no phone number
 _LOOK: Final = "the user should look at the chat"
 
 
@@ -141,8 +142,15 @@ class WhatsAppSendTool:
             found = await self._messenger.find(chat)
         except (WhatsAppRefused, RemoteError):
             return {"chat": "its name is not known"}
-        names = [f'the {one.kind} "{_shown(one)}"' for one in found.chats if one.id == chat]
-        return {"chat": names[0] if names else "its name is not known"}
+        meant = [one for one in found.chats if one.id == chat]
+        if chat.endswith(_HIDDEN_NUMBER) and len(found.chats) == 1:
+            meant = list(found.chats)  # one person has two ids, and is shown by the number
+        return {"chat": f'the {meant[0].kind} "{_shown(meant[0])}"' if meant else "its name is not known"}
+
+    def pictures(self, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """The picture that would be sent."""
+        name = image_name((arguments["image"] or "").strip())
+        return () if name is None else (name,)
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Such as `whatsapp_send: to 15550002222@s.whatsapp.net, I am late`."""
