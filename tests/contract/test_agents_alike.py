@@ -19,6 +19,7 @@ from onechat_runtime.errors import RemoteError
 from tests.fakes.agent_clients import ChatAgent
 from tests.fakes.agent_house import living
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
+from tests.fakes.loopback import Loopback
 from tests.fakes.memory_server import remembering
 from tests.fakes.pictures import PNG
 from tests.fakes.scripted_model import ScriptedModel
@@ -28,18 +29,29 @@ CALL_S = 20.0
 
 
 @pytest.fixture(params=KINDS)
-async def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
-    """A stub of an agent that answers every message with a turn."""
+async def loopback(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Loopback]:
+    """An agent that answers every message with a turn."""
     async with AsyncExitStack() as stack:
         if request.param == "service":
             memory = await stack.enter_async_context(remembering(tmp_path / "memory"))
             model = await stack.enter_async_context(ScriptedModel.serving())
             house = await stack.enter_async_context(living(tmp_path, memory, model))
-            yield house.stub()
+            yield house.loopback
             return
         double = chat_double() if request.param == "chat's double" else AgentServicer(replies=replied)
-        loopback = await stack.enter_async_context(agent_serving(double))
-        yield agent_service_pb2_grpc.AgentServiceStub(loopback.channel())
+        yield await stack.enter_async_context(agent_serving(double))
+
+
+@pytest.fixture
+def agent(loopback: Loopback) -> Any:
+    """A stub of the operator's."""
+    return agent_service_pb2_grpc.AgentServiceStub(loopback.channel())
+
+
+@pytest.fixture
+def to_agent(loopback: Loopback) -> Any:
+    """A stub of the gateway to WhatsApp."""
+    return agent_service_pb2_grpc.AgentServiceStub(loopback.channel("whatsapp"))
 
 
 def replied(delivery: delivery_pb2.NewDelivery) -> str:
@@ -188,3 +200,33 @@ async def test_an_image_that_nobody_stored_is_not_found(agent: Any) -> None:
         _ = [answer async for answer in call]
 
     assert (refused.value.code, refused.value.reason) == (grpc.StatusCode.NOT_FOUND, "IMAGE_UNKNOWN")
+
+
+async def test_what_a_gateway_tells_the_user_is_an_event_once_for_its_key(agent: Any, to_agent: Any) -> None:
+    first = agent_service_pb2.TellUserRequest(key="lost:1", text="WhatsApp is away.")
+    again = agent_service_pb2.TellUserRequest(key="lost:1", text="In other words.")
+    for request in (first, again):
+        await to_agent.TellUser(request, timeout=CALL_S)
+    await deliver(agent, "k:1", "hello")
+
+    seen = await events(agent, 1, after=0)
+
+    assert [one.event.notice.text for one in seen if one.event.HasField("notice")] == ["WhatsApp is away."]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("", "x"), ("k" * 201, "x"), ("k", ""), ("k", " \n"), ("k", "x" * 2_001)]
+)
+async def test_what_is_no_notice_is_refused(to_agent: Any, key: str, text: str) -> None:
+    request = agent_service_pb2.TellUserRequest(key=key, text=text)
+
+    with pytest.raises(RemoteError) as refused:
+        await to_agent.TellUser(request, timeout=CALL_S)
+
+    assert (refused.value.code, refused.value.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "NOTICE_INVALID")
+
+
+async def test_without_a_route_there_is_none_to_list(agent: Any) -> None:
+    answer = await agent.ListRoutes(agent_service_pb2.ListRoutesRequest(), timeout=CALL_S)
+
+    assert (list(answer.routes), answer.next_page_token) == ([], "")

@@ -2,7 +2,8 @@
 
 An id sends once, whatever comes with it again; what a send was refused for leaves no record. `link` says how
 WhatsApp is, `chats` who can be found and written to, `outcome` what becomes of the next sends. `hold` makes a
-send wait before it is done, or after.
+send wait before it is done, or after. What it promises of chats and sends the real gateway promises:
+tests/contract/test_whatsapp_gateways_alike.py.
 """
 
 import asyncio
@@ -28,6 +29,8 @@ from tests.fakes.loopback import Loopback, serving
 CODE: Final = "ABCD-EFGH"
 CODE_S: Final = 160
 FOUND_MAX: Final = 20
+_IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")  # what each begins with
+_UNLINKED: Final = (v1.LINK_STATE_NOT_LINKED, v1.LINK_STATE_LOGGED_OUT)
 _DESCRIPTOR: Final = v1.DESCRIPTOR.services_by_name["WhatsAppService"]
 
 
@@ -41,6 +44,12 @@ class LinkedAlready(ServiceError):
     """An account is linked. Run /whatsapp unlink first."""
 
     code, reason = grpc.StatusCode.FAILED_PRECONDITION, "LINKED_ALREADY"
+
+
+class PairingRuns(ServiceError):
+    """A pairing is under way."""
+
+    code, reason = grpc.StatusCode.FAILED_PRECONDITION, "PAIRING_RUNS"
 
 
 class NotLinked(ServiceError):
@@ -114,6 +123,7 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
     outcome: Any = v1.SEND_STATE_SENT
     says: v1.GetStatusResponse = field(default_factory=v1.GetStatusResponse)  #: beside the link
     left: list[Message] = field(default_factory=list)  #: what was sent, oldest first
+    pairing: bool = False  #: a code was given and not yet typed in
     phones: list[str] = field(default_factory=list)  #: what codes were asked for
     calls: Counter[str] = field(default_factory=Counter)  #: by method, failed ones too
     holds: list[Hold] = field(default_factory=list)
@@ -138,10 +148,14 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
         self.calls["Pair"] += 1
 
         def pair() -> v1.PairResponse:
-            if sum(letter.isdecimal() for letter in request.phone) < 8:
+            digits = "".join(filter(str.isdecimal, request.phone))
+            if len(digits) < 7 or digits.startswith("0"):
                 raise PhoneInvalid
             if self._linked:
                 raise LinkedAlready
+            if self.pairing:
+                raise PairingRuns
+            self.pairing = True
             self.phones.append(request.phone)
             return v1.PairResponse(code=CODE, expire_time=self._stamp(CODE_S))
 
@@ -159,8 +173,9 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
         self.calls["Unlink"] += 1
 
         def unlink() -> v1.UnlinkResponse:
-            told = self.link == v1.LINK_STATE_CONNECTED
-            self.link = v1.LINK_STATE_NOT_LINKED
+            # Without a link there is nothing to tell, nor to remove on the phone.
+            told = self.link in (v1.LINK_STATE_CONNECTED, *_UNLINKED)
+            self.link, self.pairing = v1.LINK_STATE_NOT_LINKED, False
             return v1.UnlinkResponse(told=told)
 
         answer: v1.UnlinkResponse = self._once(request, unlink)
@@ -168,39 +183,41 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
 
     async def FindChats(self, request: Any, context: Any) -> v1.FindChatsResponse:
         self.calls["FindChats"] += 1
-        self._want_link()
-        if not self.names_ready:
+        if not self._linked:
+            raise NotLinked
+        if not self.names_ready or self.link != v1.LINK_STATE_CONNECTED:
             raise NamesNotReady
-        wanted = _folded(request.name)
-        found = [
-            chat
-            for chat in self.chats.values()
-            if request.name == chat.chat_id or wanted in _folded(chat.name)
-        ]
+        found = self._found(request.name)
         size = min(request.page_size or FOUND_MAX, FOUND_MAX)
         return v1.FindChatsResponse(chats=found[:size], next_page_token=str(size) if found[size:] else "")
 
     async def SendMessage(self, requests: Any, context: Any) -> v1.SendMessageResponse:
         self.calls["SendMessage"] += 1
-        header, message = await _read(requests)
+        header, message, whole = await _read(requests)
         if not 0 < len(header.request_id) <= 200 or not header.request_id.isascii():
             raise BadRequestId
         await self._held("before")
         known = self._sends.get(header.request_id)
         if known is None:
-            self._want_sendable(message)
+            self._want_sendable(message, whole)
             known = self._sends[header.request_id] = (message, self._sent(header))
             if self.outcome == v1.SEND_STATE_SENT:
                 self.left.append(message)
         await self._held("after")
         first, send = known
-        return v1.SendMessageResponse(send=send, other_message=first != message)
+        return v1.SendMessageResponse(send=send, other_message=not whole or first != message)
 
     async def GetSend(self, request: Any, context: Any) -> v1.GetSendResponse:
         self.calls["GetSend"] += 1
         if request.request_id not in self._sends:
             raise SendUnknown
         return v1.GetSendResponse(send=self._sends[request.request_id][1])
+
+    def _found(self, asked: str) -> list[v1.Chat]:
+        """The chat of that id alone, or all whose name holds it."""
+        if "@" in asked:
+            return [self.chats[asked]] if asked in self.chats else []
+        return [chat for chat in self.chats.values() if _folded(asked) in _folded(chat.name)]
 
     @property
     def _linked(self) -> bool:
@@ -212,8 +229,10 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
         if self.link != v1.LINK_STATE_CONNECTED:
             raise NotConnected
 
-    def _want_sendable(self, message: Message) -> None:
-        if not message.text and not message.image:
+    def _want_sendable(self, message: Message, whole: bool) -> None:
+        if not whole:
+            raise ImageInvalid
+        if not message.text.strip() and not message.image:
             raise MessageEmpty
         self._want_link()
         if message.chat not in self.chats:
@@ -271,18 +290,18 @@ async def whatsapp_serving(whatsapp: WhatsAppServicer) -> AsyncIterator[Loopback
         yield loopback
 
 
-async def _read(requests: Any) -> tuple[v1.SendHeader, Message]:
-    """The header of a send's stream, and the message; an image is whole once its checksum fits."""
-    header, image, claimed = v1.SendHeader(), bytearray(), b""
+async def _read(requests: Any) -> tuple[v1.SendHeader, Message, bool]:
+    """The header of a send, the message, and whether the image that it has, if any, is one and whole."""
+    header, image, claimed, pieces = v1.SendHeader(), bytearray(), b"", 0
     async for request in requests:
         if request.HasField("header"):
             header = request.header
         else:
+            pieces += 1
             image += request.chunk.content
             claimed = request.chunk.sha256
-    if image and hashlib.sha256(image).digest() != claimed:
-        raise ImageInvalid
-    return header, Message(chat=header.chat_id, text=header.text, image=bytes(image))
+    fits = hashlib.sha256(image).digest() == claimed and image.startswith(_IMAGES)
+    return header, Message(chat=header.chat_id, text=header.text, image=bytes(image)), not pieces or fits
 
 
 def _folded(text: str) -> str:

@@ -11,6 +11,7 @@ import sys
 import termios
 from contextlib import asynccontextmanager
 from fcntl import ioctl
+from pathlib import Path
 
 import pytest
 from onechat.agent.v1 import event_pb2
@@ -170,6 +171,22 @@ async def test_a_chat_that_is_opened_again_shows_dimmed_what_it_had_shown(agent,
 
     assert re.search(r"\x1b\[0;2m<hello>", terminal.raw)
     assert not re.search(r"\x1b\[0;2mmeanwhile", terminal.raw)
+
+
+async def test_a_line_that_may_hold_a_phone_number_is_not_in_the_history(agent, opened, variables):
+    """What pairs WhatsApp names the account's number, which is kept nowhere."""
+    async with opened() as terminal:
+        await terminal.until("One · ready")
+        terminal.type("/WhatsApp pair +39 333 123 4567" + ENTER)
+        await terminal.until("did /WhatsApp pair")
+        terminal.type("/agents" + ENTER)
+        await terminal.until("did /agents")
+        terminal.type(CTRL_D)
+        await terminal.ended()
+
+    history = Path(variables["ONECHAT_DATA"], "cli", "history").read_text()
+    assert "/agents" in history
+    assert "pair" not in history
 
 
 async def test_ctrl_c_stops_the_turn_and_not_the_client(agent, opened):
