@@ -153,9 +153,12 @@ def test_a_variable_means_the_same_to_every_service(service):
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_has_few_enough_settings_to_read(service):
-    own = {each.variable for each in settings_of(service)}
+    """The addresses are one thing to a reader, who seldom sets any of them."""
+    own = {
+        "addresses" if each.variable.endswith("_ADDRESS") else each.variable for each in settings_of(service)
+    }
 
-    assert len(own) <= 20
+    assert len(own) <= 18
 
 
 def test_the_map_names_files_that_are_there():
