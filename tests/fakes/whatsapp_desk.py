@@ -111,8 +111,14 @@ class Desk:
         await self.store.write(lambda db: db.execute("INSERT INTO heard VALUES (?, ?, ?)", row))
 
     async def found(self, name: str) -> list[tuple[str, str]]:
-        """Ids and names of what is found."""
-        return [(chat.id, chat.name) for chat in await self.finding.find(name)]
+        """Ids and names of what is found, of a first page."""
+        page = await self.finding.find(name)
+        return [(chat.id, chat.name) for chat in page.chats]
+
+    async def people(self) -> list[tuple[str, str]]:
+        """Ids and names of the contacts."""
+        page = await self.finding.contacts(count=1_000)
+        return [(chat.id, chat.name) for chat in page.chats]
 
     def served(self) -> Served:
         """The calls about chats behind the door."""

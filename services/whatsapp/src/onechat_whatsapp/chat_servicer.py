@@ -20,7 +20,9 @@ class ChatServicer:
         self._sending = sending
 
     async def FindChats(self, request: v1.FindChatsRequest, context: Any) -> v1.FindChatsResponse:
-        return chat_contract.found_page(request, await self._finding.find(request.name))
+        start, count = chat_contract.found_place(request)
+        page = await self._finding.find(request.name, start=start, count=count)
+        return chat_contract.found_page(page.chats, start, more=page.more)
 
     async def SendMessage(
         self, requests: AsyncIterator[v1.SendMessageRequest], context: Any
@@ -38,4 +40,6 @@ class ChatServicer:
         return v1.GetProfileResponse(name=await self._directory.profile_name())
 
     async def ListContacts(self, request: v1.ListContactsRequest, context: Any) -> v1.ListContactsResponse:
-        return chat_contract.contacts_page(request, await self._finding.contacts())
+        after, count = chat_contract.contacts_place(request)
+        page = await self._finding.contacts(after=after, count=count)
+        return chat_contract.contacts_page(page.chats, more=page.more)

@@ -66,18 +66,19 @@ class Directory:
         return me.push_name
 
     async def contacts(self) -> Mapping[Jid, Contact]:
-        """Whom the session knows, by id, so that a person may be there twice; the user is not."""
-        own = await self.own()
-        rows = {bare(row.id): row for row in await self._wire.contacts()}
-        return {jid: row for jid, row in rows.items() if is_person(jid) and not own.is_user(jid)}
+        """All that the session knows, by id; a person may be there twice, and the user is there too."""
+        return {Jid(row.id): row for row in await self._wire.contacts()}
 
     async def people(self, jids: Iterable[Jid], contacts: Mapping[Jid, Contact]) -> list[NamedChat]:
-        """Who goes by `jids`, each person once, by number where that is known; with names from `contacts`."""
+        """Who goes by `jids`, each person once, by number where that is known, with names from `contacts`.
+
+        The user is left out, and what is no person.
+        """
         own = await self.own()
         people: dict[Jid, list[Contact]] = {}
         for jid in jids:
             person = await self._person(jid)
-            if not own.is_user(person):
+            if is_person(person) and not own.is_user(person):
                 rows = people.setdefault(person, [contacts[person]] if person in contacts else [])
                 rows += [contacts[jid]] if jid != person and jid in contacts else []
         return [named(person, rows) for person, rows in people.items()]
@@ -117,9 +118,8 @@ class Directory:
             await self._must_be_in(chat, own.shown(chat))
             return chat
         forms = await self.forms(chat)
-        known = any(form in forms for form in await self.contacts()) or any(
-            self._has_heard(own.shown(form)) for form in forms
-        )
+        contacts = await self.contacts()
+        known = any(form in contacts or self._has_heard(own.shown(form)) for form in forms)
         if not known or own.is_user(forms[0]):
             raise ChatUnknown
         return forms[0]

@@ -3,8 +3,9 @@
 Whom there is to find: directory.py; what fits a name: domain/name_search.py.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,7 +14,7 @@ from onechat_runtime.clock import Clock
 from onechat_whatsapp.directory import Directory, named
 from onechat_whatsapp.domain.chat_ids import Jid, is_group
 from onechat_whatsapp.domain.identities import Own
-from onechat_whatsapp.domain.name_search import NamedChat, found, shown_name
+from onechat_whatsapp.domain.name_search import FOUND_MAX, NamedChat, found, shown_name
 from onechat_whatsapp.domain.own_number import hidden
 from onechat_whatsapp.errors import NamesNotReady, NotConnected
 from onechat_whatsapp.wire.ports import Contact
@@ -27,6 +28,14 @@ NO_GROUPS: Final = (
 LinkedSince = Callable[[], datetime | None]  #: since when an account is linked, as far as that is known
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some of the chats that fit."""
+
+    chats: tuple[NamedChat, ...]
+    more: bool  #: whether others fit that come after them
+
+
 class Finding:
     """Looks through the directory."""
 
@@ -35,28 +44,35 @@ class Finding:
         self._linked_since = linked_since
         self._clock = clock
 
-    async def find(self, asked: str) -> list[NamedChat]:
+    async def find(self, asked: str, *, start: int = 0, count: int = FOUND_MAX) -> Page:
         """The chats whose name holds `asked`, or the one whose id or number it is; the likeliest first.
 
-        Raises NotLinked, NamesNotReady.
+        `count` of them from `start` on. Raises NotLinked, NamesNotReady.
         """
         own = await self._directory.own()
         chat = own.meant(asked)
-        if chat is not None:
-            return _shown(await self._by_id(chat), own)
-        contacts = await self._directory.contacts()
-        if not self._ready(contacts.values()):
-            raise NamesNotReady
-        fit = found((named(jid, [row]) for jid, row in contacts.items()), asked)
-        people = await self._directory.people((Jid(each.id) for each in fit), contacts)
-        return _shown(found([*people, *await self._groups()], asked), own)
+        chats = await self._by_name(asked) if chat is None else await self._by_id(chat)
+        return _page(chats[start : start + count], own, more=len(chats) > start + count)
 
-    async def contacts(self) -> list[NamedChat]:
-        """Each person that the session knows a name of, by id. Raises NotLinked."""
+    async def contacts(self, *, after: str = "", count: int) -> Page:
+        """Each person that the session knows a name of, in order of their ids, `count` of them after one.
+
+        Raises NotLinked.
+        """
         own = await self._directory.own()
         contacts = await self._directory.contacts()
         people = await self._directory.people(contacts, contacts)
-        return _shown(sorted((each for each in people if each.names), key=lambda each: each.id), own)
+        rest = sorted((each for each in people if each.names and each.id > after), key=lambda each: each.id)
+        return _page(rest[:count], own, more=len(rest) > count)
+
+    async def _by_name(self, asked: str) -> list[NamedChat]:
+        contacts = await self._directory.contacts()
+        if not self._ready(contacts.values()):
+            raise NamesNotReady
+        # In a thread: thousands of names take some hundredths of a second, in which others must be served.
+        fit = await asyncio.to_thread(found, (named(jid, [row]) for jid, row in contacts.items()), asked)
+        people = await self._directory.people((Jid(each.id) for each in fit), contacts)
+        return found([*people, *await self._groups()], asked)
 
     async def _by_id(self, chat: Jid) -> list[NamedChat]:
         if is_group(chat):
@@ -79,9 +95,12 @@ class Finding:
         return since is not None and self._clock.now() - since >= READY_AFTER
 
 
-def _shown(chats: Iterable[NamedChat], own: Own) -> list[NamedChat]:
+def _page(chats: Iterable[NamedChat], own: Own, *, more: bool) -> Page:
     """`chats` as the agent may see them."""
-    return [replace(chat, id=own.shown(Jid(chat.id)), names=tuple(_lines(chat.names, own))) for chat in chats]
+    shown = (
+        replace(chat, id=own.shown(Jid(chat.id)), names=tuple(_lines(chat.names, own))) for chat in chats
+    )
+    return Page(chats=tuple(shown), more=more)
 
 
 def _lines(names: Iterable[str], own: Own) -> Iterable[str]:

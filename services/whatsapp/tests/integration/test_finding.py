@@ -28,9 +28,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 async def test_contacts_and_groups_whose_name_holds_the_text_are_found_once_each(desk: Desk) -> None:
-    found = await desk.finding.find("bob")
+    page = await desk.finding.find("bob")
 
-    assert [(chat.id, chat.name, chat.kind) for chat in found] == [
+    assert [(chat.id, chat.name, chat.kind) for chat in page.chats] == [
         (BOB, "Bob Builder", ChatKind.CONTACT),
         (CARS, "Cars & Bob's", ChatKind.GROUP),
     ]
@@ -80,7 +80,7 @@ async def test_without_a_link_it_says_so(desk: Desk) -> None:
     with pytest.raises(NotLinked, match="/whatsapp pair PHONE"):
         await desk.finding.find("bob")
     with pytest.raises(NotLinked):
-        await desk.finding.contacts()
+        await desk.people()
     with pytest.raises(NotLinked):
         await desk.directory.profile_name()
 
@@ -205,7 +205,7 @@ async def test_neither_name_nor_id_holds_the_users_number(desk: Desk) -> None:
     ]
 
     found = [*await desk.found("garden"), *await desk.found("dan"), *await desk.found("")]
-    people = [(each.id, each.name) for each in await desk.finding.contacts()]
+    people = await desk.people()
 
     assert ("OWN-1500000000@g.us", "Old garden") in found
     assert ("120363000000000003@g.us", "Call OWN for the garden") in found
@@ -258,9 +258,9 @@ async def test_broken_rows_of_the_session_are_passed_over(desk: Desk) -> None:
 async def test_contacts_are_each_person_with_a_name_in_order_of_their_ids(desk: Desk) -> None:
     desk.account.contacts += [contact(DAN_LID, push="Dan"), contact("15550005555@s.whatsapp.net")]
 
-    people = await desk.finding.contacts()
+    people = await desk.people()
 
-    assert [(each.id, each.name) for each in people] == [
+    assert people == [
         (BOB, "Bob Builder"),
         (CAT, "Cátia Gomes"),
         (DAN_LID, "Dan"),
@@ -274,6 +274,6 @@ async def test_the_profile_name_is_the_users_own(desk: Desk) -> None:
 async def test_finding_sends_nothing(desk: Desk) -> None:
     for asked in ("bob", "", BOB, CAT_LID, GARDEN):
         await desk.found(asked)
-    await desk.finding.contacts()
+    await desk.people()
 
     assert desk.account.sent == []

@@ -123,7 +123,7 @@ class World:
 
     async def _find(self, house: House) -> None:
         finding = house.gateway.chats.finding
-        for call in (finding.find(self.rng.choice(("bob", "", GARDEN, "x"))), finding.contacts()):
+        for call in (finding.find(self.rng.choice(("bob", "", GARDEN, "x"))), finding.contacts(count=100)):
             with suppress(ServiceError):
                 await call
 

@@ -67,7 +67,7 @@ class Fuzzer:
             case 6:
                 await asyncio.gather(
                     desk.finding.find(rng.choice(("bob", "", BOB, "x"))),
-                    desk.finding.contacts(),
+                    desk.finding.contacts(count=100),
                     return_exceptions=True,
                 )
             case 7:

@@ -60,6 +60,10 @@ def test_a_name_within_the_one_it_goes_by_is_not_said_twice():
     assert names(found([chat(1, "Anna Rossi", "Anna")], "anna")) == ["Anna Rossi"]
 
 
+def test_of_two_names_that_fit_alike_the_one_it_goes_by_counts():
+    assert names(found([chat(1, "Zed Anders", "Anders Z")], "anders")) == ["Zed Anders"]
+
+
 @pytest.mark.parametrize("asked", ["15550000001", "+1 (555) 000-0001", "15550000001@s.whatsapp.net"])
 def test_an_id_or_a_whole_number_finds_its_chat(asked):
     assert [each.id for each in found([chat(1), chat(2, "Anna")], asked)] == [chat(1).id]

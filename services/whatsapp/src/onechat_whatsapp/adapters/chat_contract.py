@@ -11,12 +11,11 @@ from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat_runtime.errors import BadPage
 
-from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
+from onechat_whatsapp.domain.name_search import FOUND_MAX, ChatKind, NamedChat
 from onechat_whatsapp.domain.pictures import IMAGE_BYTES_MAX, PIECE_BYTES_MAX, TOO_LARGE
 from onechat_whatsapp.domain.records import Message, SendRecord, SendState
 from onechat_whatsapp.errors import MessageEmpty
 
-FOUND_MAX: Final = 20  # chats of a page of FindChats
 CONTACTS_MAX: Final = 1_000  # of ListContacts
 CONTACTS_USUAL: Final = 100
 
@@ -87,42 +86,37 @@ def chat_to_proto(chat: NamedChat) -> v1.Chat:
     return v1.Chat(chat_id=chat.id, name=chat.name, kind=_KINDS[chat.kind])
 
 
-def found_page(request: v1.FindChatsRequest, chats: Sequence[NamedChat]) -> v1.FindChatsResponse:
-    """The page of `chats` that `request` asks for; its token is the place. Raises BadPage."""
-    size = _size(request.page_size, usual=FOUND_MAX, most=FOUND_MAX)
-    start = _place(request.page_token)
-    more = start + size < len(chats)
-    return v1.FindChatsResponse(
-        chats=map(chat_to_proto, chats[start : start + size]),
-        next_page_token=str(start + size) if more else "",
-    )
+def found_place(request: v1.FindChatsRequest) -> tuple[int, int]:
+    """Where the page begins that `request` asks for, and how many chats it has. Raises BadPage."""
+    token = request.page_token
+    if token and not (token.isascii() and token.isdecimal() and len(token) < 10):
+        raise BadPage
+    return int(token or 0), _size(request.page_size, usual=FOUND_MAX, most=FOUND_MAX)
 
 
-def contacts_page(request: v1.ListContactsRequest, people: Sequence[NamedChat]) -> v1.ListContactsResponse:
-    """The page of `people`, in order of their ids, that `request` asks for; its token is the last id.
+def found_page(chats: Sequence[NamedChat], start: int, *, more: bool) -> v1.FindChatsResponse:
+    """A page of chats that begins at `start`; `more` come after it."""
+    token = str(start + len(chats)) if more else ""
+    return v1.FindChatsResponse(chats=map(chat_to_proto, chats), next_page_token=token)
 
-    Raises BadPage.
-    """
-    size = _size(request.page_size, usual=CONTACTS_USUAL, most=CONTACTS_MAX)
+
+def contacts_place(request: v1.ListContactsRequest) -> tuple[str, int]:
+    """The id after which the page begins, and how many contacts it has. Raises BadPage."""
     if request.page_token and "@" not in request.page_token:
         raise BadPage
-    rest = [each for each in people if each.id > request.page_token]
-    return v1.ListContactsResponse(
-        contacts=map(chat_to_proto, rest[:size]),
-        next_page_token=rest[size - 1].id if len(rest) > size else "",
-    )
+    return request.page_token, _size(request.page_size, usual=CONTACTS_USUAL, most=CONTACTS_MAX)
+
+
+def contacts_page(people: Sequence[NamedChat], *, more: bool) -> v1.ListContactsResponse:
+    """A page of contacts in order of their ids; `more` come after it."""
+    token = people[-1].id if more else ""
+    return v1.ListContactsResponse(contacts=map(chat_to_proto, people), next_page_token=token)
 
 
 def _size(wanted: int, *, usual: int, most: int) -> int:
     if not 0 <= wanted <= most:
         raise BadPage(f"page_size is 0 to {most}.")
     return wanted or usual
-
-
-def _place(token: str) -> int:
-    if token and not (token.isascii() and token.isdecimal() and len(token) < 10):
-        raise BadPage
-    return int(token or 0)
 
 
 def _timestamp(time: datetime) -> Timestamp:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+FOUND_MAX: Final = 20  # chats of one page
 NAME_MAX: Final = 100  #: characters of a name that is shown; WhatsApp's own group subjects have up to 100
 _DIGITS_MIN: Final = 7  # of a number that is looked for as such; shorter ones stand in many
 _FOLDS_KEPT: Final = 20_000  # the same names are looked through again and again
@@ -50,30 +51,30 @@ def found(chats: Iterable[NamedChat], asked: str) -> list[NamedChat]:
     First whose name it is, then in whose name a word begins with it, then the rest; each by name. A chat that
     was found by another name than it goes by has that one behind it in brackets.
     """
-    wanted = folded(asked)
-    number = _number(asked)
+    wanted, id_wanted, number = folded(asked), asked.strip(), _number(asked)
     ranked: list[tuple[int, str, str, NamedChat]] = []
     for chat in chats:
-        if chat.id == asked.strip() or (number and chat.id.partition("@")[0] == number):
-            ranked.append((-1, "", chat.id, chat))
-        elif (best := min((_placed(name, wanted) for name in chat.names), default=None)) is not None:
+        if chat.id == id_wanted or (number and chat.id.partition("@")[0] == number):
+            ranked.append((_ITSELF, "", chat.id, chat))
+        elif (best := _best(chat.names, wanted)) is not None:
             rank, name = best
-            if rank < _NOWHERE:
-                ranked.append((rank, folded(chat.name), chat.id, _with(chat, name)))
+            ranked.append((rank, folded(chat.name), chat.id, _with(chat, name)))
     return [chat for _, _, _, chat in sorted(ranked, key=lambda each: each[:3])]
 
 
-_WHOLE, _BEGINS_A_WORD, _WITHIN, _NOWHERE = range(4)
+_ITSELF, _WHOLE, _BEGINS_A_WORD, _WITHIN = range(4)
 
 
-def _placed(name: str, wanted: str) -> tuple[int, str]:
-    """How well `wanted` stands in `name`, the lower the better, and `name`."""
-    there = folded(name)
-    if there == wanted:
-        return _WHOLE, name
-    if f" {there}".find(f" {wanted}") >= 0:
-        return _BEGINS_A_WORD, name
-    return (_WITHIN if wanted in there else _NOWHERE), name
+def _best(names: Iterable[str], wanted: str) -> tuple[int, str] | None:
+    """How well `wanted` stands in the name that holds it best, and that name; None where none holds it."""
+    best: tuple[int, str] | None = None
+    for name in names:
+        there = folded(name)
+        if wanted in there:
+            rank = _WHOLE if there == wanted else _BEGINS_A_WORD if f" {wanted}" in f" {there}" else _WITHIN
+            if best is None or rank < best[0]:
+                best = rank, name
+    return best
 
 
 def _with(chat: NamedChat, name: str) -> NamedChat:
