@@ -62,6 +62,6 @@ async def opened_link(
         pairing=pairing,
         silence=silence,
         servicer=LinkServicer(store, link, connecting, pairing, silence, waiting, clock),
-        hears=(link.hear, pairing.hear, silence.hear),
+        hears=(pairing.hear, link.hear, silence.hear),  # what a pairing has linked, connects
         background=(link.run, connecting.run, pairing.run, silence.run),
     )

@@ -22,7 +22,7 @@ from onechat_whatsapp.domain.phone import NoPhoneNumber, PhoneNumber, number_in
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
 from onechat_whatsapp.waiting import Moves, once_there_is_room, within
-from onechat_whatsapp.wire.events import Banned, Outdated, PairingStatus, WireDown, WireEvent
+from onechat_whatsapp.wire.events import Banned, Connected, Outdated, PairingStatus, WireDown, WireEvent
 from onechat_whatsapp.wire.ports import DialFailed, LibraryMissing, PairingRefused, WhatsAppWire, WireGone
 
 ASK_S: Final = 22.0  # whoever asks for a code waits no longer than 25 s
@@ -79,8 +79,7 @@ class Pairing:
             number = number_in(phone)
         except NoPhoneNumber:
             raise errors.PhoneInvalid from None
-        if self._link.now.linked:
-            raise errors.LinkedAlready
+        await self._want_no_session()
         if self._began is not None:
             raise errors.PairingRuns
         self._began, self._failure = self._clock.now(), None
@@ -114,6 +113,8 @@ class Pairing:
         match event:
             case PairingStatus(status="success"):
                 await self._worked()
+            case Connected() if await self._wire.is_linked():  # told of before the success was
+                await self._worked()
             case PairingStatus(status=status):
                 log.info("pairing_status", status=status)
                 if (failure := failure_of(status)) is not None:
@@ -127,6 +128,13 @@ class Pairing:
                 await self._fail(Failure.BROKEN)
             case _:
                 pass
+
+    async def _want_no_session(self) -> None:
+        if self._link.now.linked:
+            raise errors.LinkedAlready
+        if self._began is None and await self._wire.is_linked():  # it was put back by hand
+            await self._connecting.take_up(started=False)
+            raise errors.LinkedAlready
 
     async def _ask(self, number: PhoneNumber) -> str:
         await self._wire.start()

@@ -178,6 +178,30 @@ async def test_an_unknown_status_leaves_the_pairing_open(bench):
         assert running.rooms.link.connected
 
 
+async def test_a_connection_that_is_told_of_before_the_success_links(bench):
+    """The two come by different ways out of the library."""
+    async with bench.running() as running:
+        await running.pair()
+        bench.account.me = linked_account().me
+        bench.account.take_up()
+        bench.account.emit(PairingStatus(status="success"))
+        await running.settled()
+
+        assert running.rooms.link.connected
+        assert (bench.account.dials, len(bench.user.notices)) == (1, 1)
+
+
+async def test_a_session_that_was_put_back_by_hand_is_used_and_not_paired(bench):
+    async with bench.running() as running:
+        bench.account.me = linked_account().me
+        with pytest.raises(errors.LinkedAlready):
+            await running.pair()
+        await running.settled()
+
+        assert running.rooms.link.connected
+        assert bench.account.phones == []
+
+
 async def test_a_code_that_is_typed_in_as_its_process_ends_links_all_the_same(bench):
     """The session holds the device; without this it would be found at the next start only."""
     async with bench.running() as running:
