@@ -186,6 +186,7 @@ async def test_what_comes_to_the_users_list_is_filed_under_its_sender(desk: Desk
     "event",
     [
         replace(own("hi", chat=LIST), sender=ANN),
+        replace(own("hi", chat=LIST), sender=CAT_LID),  # by a LID that is not known to be the user's yet
         own("hi", chat=ANN),
         own("hi", chat=ANN_LID),
         heard("hi", chat="15550001111:3@s.whatsapp.net"),
@@ -222,6 +223,14 @@ async def test_a_groups_message_calls_the_user_by_a_mention_or_a_reply(
     event = replace(heard("look", chat=GARDEN, sender=CAT), **changes)  # type: ignore[arg-type]
 
     assert (await desk.message(event)).calls_user is calls
+
+
+async def test_in_a_private_chat_nothing_needs_to_call_the_user(desk: Desk) -> None:
+    assert not (await desk.message(heard("re", quoted_author=ANN, mentions=(ANN,)))).calls_user
+
+
+async def test_a_chat_is_not_called_by_the_users_own_name(desk: Desk) -> None:
+    assert (await desk.message(own("hi", chat=CAT))).chat_name == ""
 
 
 async def test_mentions_show_as_names_and_the_users_as_you(desk: Desk) -> None:
@@ -322,8 +331,16 @@ async def test_nothing_is_shown_while_it_is_not_known_whom_to_hide(desk: Desk) -
 
 async def test_a_chat_is_called_by_name_else_by_what_is_known(desk: Desk) -> None:
     desk.groups.names[FOUNDED] = ""
+    desk.groups.names[CARS] = "Cars of 555-000-1111"
     await desk.hear(Connected())
 
-    called = [await desk.reading.called(chat) for chat in (BOB, GARDEN, CAT, CAT_LID, FOUNDED)]
+    called = [await desk.reading.called(chat) for chat in (BOB, GARDEN, CARS, CAT, CAT_LID, FOUNDED)]
 
-    assert called == ["Bob Builder", "Garden", "+15550003333", CAT_LID, "OWN-1500000000@g.us"]
+    assert called == [
+        "Bob Builder",
+        "Garden",
+        "Cars of OWN",
+        "+15550003333",
+        CAT_LID,
+        "OWN-1500000000@g.us",
+    ]

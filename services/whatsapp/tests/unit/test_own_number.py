@@ -159,6 +159,11 @@ def test_a_fraction_is_no_two_digits() -> None:
     assert hidden("52155½345678", MEXICO) == "52155½345678"
 
 
+def test_a_short_number_is_found_where_it_begins_behind_a_space() -> None:
+    """Its digits alone would begin earlier, within the row."""
+    assert hidden("55 5555555", Own(number="3545555555", lid="")) == "55 OWN"
+
+
 def test_an_account_without_a_lid_hides_its_number_alone() -> None:
     assert hidden("@99887766554433 15550001111", Own(number="15550001111", lid="")) == "@99887766554433 OWN"
 

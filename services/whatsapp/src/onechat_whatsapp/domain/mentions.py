@@ -12,7 +12,7 @@ from onechat_whatsapp.domain.chat_ids import bare, user_of
 from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.name_search import folded
 
-_MENTION: Final = re.compile(r"@(\d{5,25})(?!\d)", re.ASCII)
+_MENTION: Final = re.compile(r"@(\d{5,25})", re.ASCII)
 _AS_THE_USER: Final = re.compile(r"you\b")
 
 
