@@ -1,11 +1,11 @@
-"""The real child process and the real neonize, with a client that plays a script where the library would
-dial.
+"""The real child process and the real neonize, with a client that plays a script instead of dialling.
 
     python -m tests.fakes.whatsapp_client SCRIPT SESSION
 
 It shows what the wire makes of the library's own objects, without a network. What a client is asked to send
-goes into SESSION.left, a line of JSON each; a chat of number 1404… is refused, 1500… gets no answer, 1600…
-ends the connection. SCRIPT is one of linked, unpaired, gives-up (once it is asked for groups), refused, mute.
+goes into SESSION.left, a line of JSON each; a chat of number 1404… is refused, 1500… is not answered by
+WhatsApp, 1700… not even by the library, and 1600… ends the connection. SCRIPT is one of linked, unpaired,
+gives-up (once it is asked for groups), refused, mute.
 """
 
 import asyncio
@@ -42,6 +42,7 @@ from tests.fakes.whatsapp_events import plain, said
 from tests.fakes.whatsapp_scripts import BOB, GARDEN
 
 GONE = "websocket not connected"
+SEND_S = 1.0
 
 
 class _Registry:
@@ -121,6 +122,8 @@ class ScriptedClient:
             raise SendMessageError("server returned error 404")
         if jid.User.startswith("1500"):
             raise SendMessageError("timed out waiting for message send response")
+        if jid.User.startswith("1700"):
+            await asyncio.Event().wait()
         if jid.User.startswith("1600"):
             self.ended.set()
             raise KeyError("something of its own")
@@ -172,7 +175,7 @@ async def main(script: str, session: Path) -> None:
     def client(name: str, **named: Any) -> ScriptedClient:
         return ScriptedClient(script, name, **named)
 
-    await serve(lambda emit: NeonizeLibrary(session, emit, client=client), output)
+    await serve(lambda emit: NeonizeLibrary(session, emit, client=client, send_s=SEND_S), output)
     os._exit(0)
 
 

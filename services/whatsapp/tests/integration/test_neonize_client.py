@@ -32,6 +32,7 @@ from tests.fakes.whatsapp_world import QUICK
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "it is there")
 
 WITHIN_S = 60.0
+HUNG_MAX = 8  # of wire_child/neonize_client.py, which only a child may load
 
 
 @pytest.fixture
@@ -128,6 +129,22 @@ async def test_a_send_that_fails_says_whether_it_may_be_out(playing, tmp_path):
         await wire.send_image(BOB, b"", "image/png", "hello")
     assert await failure_of("16000000000@s.whatsapp.net") == (OutcomeUnknown, False)
     assert not (tmp_path / "session.db.left").exists()
+
+
+async def test_sends_that_hang_in_the_library_end_in_a_new_process(playing):
+    """Each keeps a thread for ever, and without one nothing can be asked any more."""
+    wire = playing("linked")
+    async with events_of(wire) as following:
+        await wire.start()
+        await following(3)
+        sends = [wire.send_text("17000000000@s.whatsapp.net", "hello") for _ in range(HUNG_MAX)]
+
+        outcomes = await asyncio.gather(*sends, return_exceptions=True)
+
+        assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * HUNG_MAX
+        assert isinstance((await following(1))[0], WireDown)
+        await wire.start()
+        assert (await following(3))[0] == Connected()
 
 
 async def test_a_pairing_gets_a_code_and_its_words_come_through(playing):

@@ -45,6 +45,7 @@ DIAL_S: Final = 45.0  # for a first word from WhatsApp
 PAIR_S: Final = 30.0  # for WhatsApp to be ready for a pairing
 SEND_S: Final = 90.0  # the library itself gives up after 75, but may hang after a lost connection
 STOP_S: Final = 3.0
+HUNG_MAX: Final = 8  # then a new process is due
 THREADS: Final = 64  # the library keeps one for a connection, and one for each send that hangs
 NAME: Final = "onechat"  # in the phone's list of linked devices
 SERVERS: Final = ("s.whatsapp.net", "lid", "g.us")
@@ -69,10 +70,14 @@ class NeonizeLibrary:
         *,
         environment: Mapping[str, str] = os.environ,
         client: Callable[..., Any] = Client,
+        send_s: float = SEND_S,
     ) -> None:
-        """`environment` may name a proxy, HTTPS_PROXY; `client` makes the library's client."""
+        """`environment` may name a proxy, HTTPS_PROXY; `client` makes the library's client; `send_s` is how
+        long a send may take."""
         self._session = session
         self._make_client = client
+        self._send_s = send_s
+        self._hung = 0  #: sends that hold a thread for ever
         self._lock = SessionLock(session)
         self._emit = emit
         self._proxy = environment.get("HTTPS_PROXY", "")
@@ -170,7 +175,7 @@ class NeonizeLibrary:
         """See Library."""
         client, jid = await self._ready_to_send(chat)
         try:
-            async with asyncio.timeout(SEND_S / 2):
+            async with asyncio.timeout(self._send_s / 2):
                 up = await client.upload(data, MediaType.MediaImage)
         except TimeoutError as error:
             raise NotSent("the image could not be uploaded in time") from error
@@ -197,9 +202,13 @@ class NeonizeLibrary:
 
     async def _sent(self, client: Any, jid: Any, message: Any) -> str:
         try:
-            async with asyncio.timeout(SEND_S):
+            async with asyncio.timeout(self._send_s):
                 return str((await client.send_message(jid, message)).ID)
         except TimeoutError as error:
+            self._hung += 1
+            if self._hung == HUNG_MAX:
+                self._leaving, self._client = True, None
+                self._emit(WireDown(why=f"{HUNG_MAX} sends hang in the library"))
             raise OutcomeUnknown("the library gave no answer") from error
         except NeonizeError as error:
             raise failure_of(str(error)) from error
