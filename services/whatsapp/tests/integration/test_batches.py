@@ -1,6 +1,7 @@
 """From a read message to the agent: batches close in time and are handed over once, whatever happens."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -169,6 +170,50 @@ async def test_after_a_catch_up_batches_go_by_themselves_again(bench: Bench) -> 
         missed, fresh = await running.until_delivered(2)
 
     assert (missed.group_count, fresh.group_count) == (1, 0)
+
+
+async def test_nothing_of_a_later_catch_up_goes_before_its_end_however_much_comes(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.hear(Disconnected(), Connected())
+        await running.take(*(said(f"message {second}", at_s=second) for second in range(120)))
+        await running.hear(CaughtUp(count=120))
+        deliveries = await running.until_delivered(3)
+
+    assert [len(texts_in([one])) for one in deliveries] == [50, 50, 20]
+    assert {one.group_count for one in deliveries} == {3}
+
+
+async def test_what_comes_as_a_batch_closes_is_of_the_next_one(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("in time"))
+        await bench.clock.until_sleeping()
+        bench.clock.advance(20)
+        await running.take(said("too late"))
+        (first,) = await running.until_delivered(1)
+
+    assert texts_in([first]) == ["in time"]
+
+
+async def test_a_message_is_known_for_months_and_not_for_ever(bench: Bench) -> None:
+    again = said("once")
+    async with bench.running() as running:
+        await running.live()
+        await running.take(again)
+        for day in (2, 80):
+            await running.quiet()
+            bench.clock.advance(timedelta(days=day).total_seconds())
+            await running.take(said(f"{day} days later"), again)
+        await running.quiet()
+        deliveries = await running.until_delivered(3)
+        bench.clock.advance(timedelta(days=91).total_seconds())
+        await running.take(said("long after"))
+        await running.quiet()
+        known = running.store.read(lambda db: db.execute("SELECT count(*) FROM heard").get)
+
+    assert texts_in(deliveries) == ["once", "2 days later", "80 days later"]
+    assert known == 1
 
 
 async def test_what_was_open_at_an_end_waits_for_the_next_catch_up_and_goes_with_it(bench: Bench) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onechat_whatsapp.domain import catch_up
 from onechat_whatsapp.domain.catch_up import LONGEST, Waiting
@@ -94,6 +94,7 @@ def test_a_clock_that_is_set_back_makes_nothing_wait_for_longer():
     assert over(catch_up.came(Waiting(), at(3600)), 0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(sorted(EVENTS)), st.integers(0, 70)), max_size=60))
 def test_whatever_comes_nothing_waits_for_more_than_a_minute_of_connection(told):
     """And a minute more at a start, until there is one."""
