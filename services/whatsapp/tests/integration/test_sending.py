@@ -116,9 +116,9 @@ async def test_messages_of_one_chat_leave_in_the_order_of_asking_and_another_cha
 ) -> None:
     desk.wire.stalled = asyncio.Event()
     first = asyncio.create_task(desk.sending.send("1", text("one")))
-    second = asyncio.create_task(desk.sending.send("2", text("two")))
     await desk.at_work("1")
     held, desk.wire.stalled = desk.wire.stalled, None
+    second = asyncio.create_task(desk.sending.send("2", text("two")))
 
     await desk.sending.send("3", text("to another", chat=CAT))
     held.set()
