@@ -144,7 +144,7 @@ async def test_a_copy_that_is_at_work_when_its_snapshot_ends_says_so_and_leaves_
 
 
 async def opened_after_turns(gate) -> None:
-    """Opens the gate when an end that began with this has told the copy, which takes a few turns of the loop."""
+    """Opens the gate once an end that begins now has told the copy, a few turns of the loop later."""
     for _ in range(100):
         await asyncio.sleep(0)
     gate.opened.set()
