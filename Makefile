@@ -22,7 +22,7 @@ test: setup ## set everything up and pass the tests, in under five minutes
 	@$(PYTEST) -n 3 --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
-	@$(PYTEST) -n 2 --dist worksteal -m soak -q --timeout 1500
+	@$(PYTEST) -n 3 --dist worksteal -m soak -q --timeout 1500
 
 test-deploy: setup ## build and start the real compose.yaml on a container engine
 	@PYTEST_DEBUG_TEMPROOT=$${TMPDIR:-/tmp} $(PYTEST) -m deploy -q --timeout 1500

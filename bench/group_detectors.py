@@ -16,11 +16,11 @@ from onechat_demo.usage import tokens
 from onechat_telegram.groups.detectors import detectors
 from onechat_telegram.groups.domain.addressing import Judgement, Line
 from onechat_telegram.groups.domain.group import Group, GroupState
-from onechat_telegram.groups.domain.ids import AgentId, MessageKey, Source, ThreadId
+from onechat_telegram.groups.domain.ids import AgentId, Source, ThreadId
 from onechat_telegram.groups.domain.settings import DetectorKind, first_settings
 from onechat_telegram.groups.domain.wording import line_for_detector, own_line
 from onechat_telegram.groups.heard_rows import LINES_MOST
-from onechat_telegram.groups.ports import GroupAgent, GroupDelivery, Question
+from onechat_telegram.groups.ports import Question
 
 from bench.figures import Figure, figure
 from bench.made_group import ANSWER, BOT, CHAT, Said, conversation
@@ -48,8 +48,8 @@ _GROUP: Final = Group(
 _HEAD_TOKENS: Final = tokens(addressed.SYSTEM) + tokens(json.dumps(addressed.FORM.schema))
 
 
-class _Agents:
-    """The agent service with a model that knows who is meant; it counts what is asked, and takes nothing."""
+class _Model:
+    """A model that knows who is meant; it counts what is asked."""
 
     def __init__(self, meant: Mapping[str, bool]) -> None:
         """`meant`: by a message's text, whether it is for the bot."""
@@ -63,22 +63,6 @@ class _Agents:
         asked = addressed.question(question.text, question.names, question.before)
         self.tokens += _HEAD_TOKENS + tokens(asked)
         return Judgement(mentions=self._meant[question.text])
-
-    async def create(self, source: Source, title: str) -> AgentId:
-        """No detector makes agents."""
-        raise NotImplementedError
-
-    async def deliver(self, delivery: GroupDelivery) -> None:
-        """No detector hands anything over."""
-        raise NotImplementedError
-
-    async def look(self, agent: AgentId) -> GroupAgent:
-        """No detector looks."""
-        raise NotImplementedError
-
-    async def reset(self, agent: AgentId, request_id: MessageKey) -> str:
-        """No detector sets anything aside."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +96,8 @@ async def measure(scale: Scale) -> list[Figure]:
 
 
 async def _judged(kind: DetectorKind, chat: Sequence[Said]) -> _Judged:
-    agents = _Agents({one.message.text: one.meant for one in chat})
-    detector = detectors(agents)[kind]
+    model = _Model({one.message.text: one.meant for one in chat})
+    detector = detectors(model)[kind]
     before: defaultdict[ThreadId, deque[Line]] = defaultdict(lambda: deque(maxlen=LINES_MOST))
     answered: list[bool] = []
     for one in chat:
@@ -124,8 +108,8 @@ async def _judged(kind: DetectorKind, chat: Sequence[Said]) -> _Judged:
             lines.append(Line(text=own_line(ANSWER), own=True))
         answered.append(judgement.answered)
     return _Judged(
-        calls=agents.calls / len(chat),
-        tokens=agents.tokens / len(chat),
+        calls=model.calls / len(chat),
+        tokens=model.tokens / len(chat),
         found=_percent(answered, chat, meant=True),
         wrong=_percent(answered, chat, meant=False),
     )

@@ -41,7 +41,7 @@ def test_the_list_names_every_commit_of_the_service() -> None:
     assert commit_points(PACKAGE) == struck
 
 
-@pytest.mark.parametrize("kind", [ONCE, DAILY])
+@pytest.mark.parametrize("kind", [ONCE, pytest.param(DAILY, marks=pytest.mark.soak)])
 async def test_killed_around_each_step_of_a_run_it_is_given_once_in_the_same_words(
     forks: Forks, tmp_path: Path, kind: str
 ) -> None:

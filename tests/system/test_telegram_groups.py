@@ -69,7 +69,7 @@ async def test_in_each_topic_those_who_mean_the_bot_are_answered_and_nobody_else
     async with over_telegram(forks, tmp_path, bot=BOT) as over:
         await open_house(over)
 
-        assert await all_talk(over, 25) == []
+        assert await all_talk(over, 15) == []
         assert over.model.refusals() == []
 
 

@@ -20,7 +20,7 @@ FAULT = "by a fault of its own"
 LINE = Script(answer=Answer(text="a line"), purpose=Purpose.COMPACTION, times=FOR_EVER)
 
 
-@pytest.mark.parametrize("calls", [200, pytest.param(1_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("calls", [100, pytest.param(1_000, marks=pytest.mark.soak)])
 async def test_hostile_calls_each_get_a_line_and_find_no_fault_of_ours(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel, calls: int
 ) -> None:

@@ -89,7 +89,7 @@ def expect_the_same_as_cronsim(text: str) -> None:
             assert found == [*simulated(text, zone, after, until)], f"{text} in {name} at {change}"
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=40)
 @given(EXPRESSIONS)
 def test_runs_around_clock_changes_are_those_of_cronsim(text):
     expect_the_same_as_cronsim(text)

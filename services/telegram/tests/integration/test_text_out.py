@@ -86,7 +86,7 @@ async def test_what_other_agents_reply_is_not_shown_and_their_notices_say_whose_
 
 async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Running) -> None:
     """Else polls, "typing…" and probes would wait for seconds; a probe that fails has the service killed."""
-    text = "# a\n" * 4_000
+    text = "# a\n" * 2_000
     began = time.monotonic()
     pieces = pieces_of(text, render)
     alone_s = time.monotonic() - began

@@ -25,7 +25,7 @@ from onechat_telegram.groups.domain.addressing import (
 from onechat_telegram.groups.domain.group import Group
 from onechat_telegram.groups.domain.messages import Bot, Message
 from onechat_telegram.groups.domain.settings import DetectorKind
-from onechat_telegram.groups.ports import Agents, ModelAway, Question
+from onechat_telegram.groups.ports import Judges, ModelAway, Question
 
 log = logs.get("onechat_telegram.groups")
 
@@ -48,22 +48,22 @@ class SimpleDetector:
 class ModelDetector:
     """Asks for every message that the platform does not mark."""
 
-    def __init__(self, agents: Agents) -> None:
-        self._agents = agents
+    def __init__(self, model: Judges) -> None:
+        self._model = model
 
     async def judge(self, message: Message, group: Group, bot: Bot, before: Sequence[Line]) -> Judgement:
         """One call at the most."""
         judgement = by_platform(message, bot)
         if judgement.answered or message.sender.is_bot or not message.text.strip():
             return judgement
-        return await _asked(self._agents, message, group, bot, before)
+        return await _asked(self._model, message, group, bot, before)
 
 
 class HybridDetector:
     """Asks only for what rules leave unclear."""
 
-    def __init__(self, agents: Agents) -> None:
-        self._agents = agents
+    def __init__(self, model: Judges) -> None:
+        self._model = model
 
     async def judge(self, message: Message, group: Group, bot: Bot, before: Sequence[Line]) -> Judgement:
         """No call for what is clear, one for what is not."""
@@ -74,16 +74,16 @@ class HybridDetector:
             return clear
         unclear = by_names(message, doubtful_names(group.settings, bot))
         if unclear or asks_after_own_words(message, before):
-            return await _asked(self._agents, message, group, bot, before)
+            return await _asked(self._model, message, group, bot, before)
         return clear
 
 
-def detectors(agents: Agents) -> dict[DetectorKind, Detector]:
+def detectors(model: Judges) -> dict[DetectorKind, Detector]:
     """One of each kind."""
     return {
         DetectorKind.SIMPLE: SimpleDetector(),
-        DetectorKind.MODEL: ModelDetector(agents),
-        DetectorKind.HYBRID: HybridDetector(agents),
+        DetectorKind.MODEL: ModelDetector(model),
+        DetectorKind.HYBRID: HybridDetector(model),
     }
 
 
@@ -93,7 +93,7 @@ def _by_rules(message: Message, group: Group, bot: Bot) -> Judgement:
 
 
 async def _asked(
-    agents: Agents, message: Message, group: Group, bot: Bot, before: Sequence[Line]
+    model: Judges, message: Message, group: Group, bot: Bot, before: Sequence[Line]
 ) -> Judgement:
     question = Question(
         agent=group.agent,
@@ -102,7 +102,7 @@ async def _asked(
         before=tuple(line.text for line in before),
     )
     try:
-        said = await agents.judge(question)
+        said = await model.judge(question)
     except ModelAway:
         log.info("judged_without_the_model", group=group.source)
         return _by_rules(message, group, bot)

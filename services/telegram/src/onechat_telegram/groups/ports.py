@@ -104,7 +104,14 @@ class ModelAway(Exception):
     """The model cannot be reached, though the agent service can."""
 
 
-class Agents(Protocol):
+class Judges(Protocol):
+    """Whoever asks the model; all that detectors need of the agent service."""
+
+    async def judge(self, question: Question) -> Judgement:
+        """Whether a message is meant for the agent. Raises ModelAway."""
+
+
+class Agents(Judges, Protocol):
     """The agent service."""
 
     async def create(self, source: Source, title: str) -> AgentId:
@@ -112,9 +119,6 @@ class Agents(Protocol):
 
     async def deliver(self, delivery: GroupDelivery) -> None:
         """Hand over; the agent has it on its disk once this returns. A known key counts as done."""
-
-    async def judge(self, question: Question) -> Judgement:
-        """Whether a message is meant for the agent. Raises ModelAway."""
 
     async def look(self, agent: AgentId) -> GroupAgent:
         """How the agent is. No model call."""
