@@ -20,6 +20,7 @@ from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.domain.pictures import fault_of, media_type
 from onechat_whatsapp.domain.records import Message, SendRecord, SendState, digest_of, is_request_id
+from onechat_whatsapp.domain.refusals import why_not_sent
 from onechat_whatsapp.errors import (
     BadRequestId,
     ImageInvalid,
@@ -160,24 +161,23 @@ class Sending:
         )
         await self._store.write(lambda db: send_rows.add(db, noted))
         self._reached("sending")
-        message_id = ""
         try:
             async with asyncio.timeout(self._send_s):
                 message_id = await self._put(chat, message)
-            state = SendState.SENT
+            became = replace(noted, state=SendState.SENT, message_id=message_id)
         except NotSent as error:
             log.warning("not_sent", offline=error.offline)
             if error.offline:
                 await self._kept(lambda db: send_rows.remove(db, request_id))
                 raise self._not_connected() from error
-            state = SendState.FAILED
+            became = replace(noted, state=SendState.FAILED, failure=why_not_sent(str(error)))
         except (OutcomeUnknown, TimeoutError):
             log.warning("outcome_unknown")
-            state = SendState.UNKNOWN
+            became = replace(noted, state=SendState.UNKNOWN)
         self._reached("sent")
-        await self._kept(lambda db: send_rows.settle(db, request_id, state, message_id))
+        await self._kept(lambda db: send_rows.settle(db, became))
         self._reached("recorded")
-        return replace(noted, state=state, message_id=message_id)
+        return became
 
     def _not_connected(self) -> NotConnected:
         trouble = self._trouble()

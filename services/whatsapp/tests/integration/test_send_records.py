@@ -40,8 +40,20 @@ async def test_what_whatsapp_refuses_has_failed_and_stays_so(desk: Desk) -> None
     again = await desk.sending.send("1", text())
 
     assert first.record.state == SendState.FAILED
+    assert first.record.failure == "WhatsApp refused it with error 479."
     assert again == first
     assert desk.left() == []
+
+
+async def test_why_a_send_failed_is_known_after_a_restart(tmp_path: Path) -> None:
+    async with desk_at(tmp_path) as desk:
+        desk.account.send_faults.append(NotSent(f"no LID found for {BOB} from server"))
+        first = await desk.sending.send("1", text())
+    async with desk_at(tmp_path) as desk:
+        again = await desk.sending.send("1", text())
+
+    assert first.record.failure == "WhatsApp knows no account with this number."
+    assert again == first
 
 
 @pytest.mark.parametrize("landed", [True, False])

@@ -77,6 +77,7 @@ def send_to_proto(record: SendRecord) -> v1.Send:
         chat_id=record.chat,
         state=_STATES[record.state],
         message_id=record.message_id,
+        failure=record.failure,
         time=_timestamp(record.time),
     )
 

@@ -7,7 +7,7 @@ from onechat_runtime.clock import instant, micros
 
 from onechat_whatsapp.domain.records import RECORDS_KEPT, SendRecord, SendState
 
-_COLUMNS: Final = "request_id, chat, digest, state, message_id, time"
+_COLUMNS: Final = "request_id, chat, digest, state, message_id, failure, time"
 
 
 def find(db: apsw.Connection, request_id: str) -> SendRecord | None:
@@ -19,13 +19,14 @@ def find(db: apsw.Connection, request_id: str) -> SendRecord | None:
 def add(db: apsw.Connection, record: SendRecord) -> None:
     """Note a send whose id is new; the oldest beyond RECORDS_KEPT are forgotten, but none that is at work."""
     db.execute(
-        f"INSERT INTO sends ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO sends ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             record.request_id,
             record.chat,
             record.digest,
             record.state,
             record.message_id,
+            record.failure,
             micros(record.time),
         ),
     )
@@ -36,10 +37,11 @@ def add(db: apsw.Connection, record: SendRecord) -> None:
     )
 
 
-def settle(db: apsw.Connection, request_id: str, state: SendState, message_id: str) -> None:
+def settle(db: apsw.Connection, record: SendRecord) -> None:
     """Note what became of a send."""
     db.execute(
-        "UPDATE sends SET state = ?, message_id = ? WHERE request_id = ?", (state, message_id, request_id)
+        "UPDATE sends SET state = ?, message_id = ?, failure = ? WHERE request_id = ?",
+        (record.state, record.message_id, record.failure, record.request_id),
     )
 
 
@@ -55,12 +57,13 @@ def give_up_interrupted(db: apsw.Connection) -> int:
 
 
 def _record(row: tuple[Any, ...]) -> SendRecord:
-    request_id, chat, digest, state, message_id, time = row
+    request_id, chat, digest, state, message_id, failure, time = row
     return SendRecord(
         request_id=request_id,
         chat=chat,
         digest=digest,
         state=SendState(state),
         message_id=message_id,
+        failure=failure,
         time=instant(time),
     )

@@ -47,6 +47,7 @@ class SendRecord:
     digest: bytes  #: of what was to be sent
     state: SendState
     message_id: str  #: WhatsApp's own, "" while it is not known
+    failure: str = ""  #: of a failed one: why, a sentence
     time: datetime  #: UTC; when the id was used first
 
 

@@ -7,6 +7,7 @@ CREATE TABLE sends (
     digest BLOB NOT NULL, -- SHA-256 of text and image; neither is kept
     state TEXT NOT NULL, -- sending, sent, unknown, failed
     message_id TEXT NOT NULL, -- WhatsApp's own; '' while it is not known
+    failure TEXT NOT NULL, -- why it failed, a sentence of ours; else ''
     time INTEGER NOT NULL -- when the id was used first
 ) STRICT;
 
