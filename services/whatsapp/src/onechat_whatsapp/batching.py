@@ -78,11 +78,14 @@ class Batching:
     async def merge(self, old: ChatId, new: ChatId) -> None:
         """The chat that was known as `old` is the chat `new`: what is open of both goes together.
 
-        Raises StoreFull.
+        Writes nothing where that is known. Raises StoreFull.
         """
+        waits = any(message.chat == old for message in self._pending)
+        if not waits and self._store.read(lambda db: batch_rows.is_one(db, old, new)):
+            return
         async with self._storing:
             await self._store_pending()
-            await self._store.write(lambda db: batch_rows.rename(db, old, new))
+            await self._store.write(lambda db: batch_rows.unite(db, old, new))
         self._look()
 
     def hold(self) -> None:
@@ -163,11 +166,11 @@ class Batching:
 
     def _close(self, db: apsw.Connection, chat: ChatId) -> None:
         for messages in split_by_size(batch_rows.take_gathered(db, chat)):
-            self._handover.put(db, _batch_of(messages))
+            self._handover.put(db, _batch_of(db, messages))
 
     def _release(self, db: apsw.Connection) -> int:
         batches = [
-            _batch_of(messages)
+            _batch_of(db, messages)
             for chat in batch_rows.gathered_chats(db)
             for messages in split_by_times(batch_rows.take_gathered(db, chat))
         ]
@@ -197,13 +200,14 @@ class Batching:
             self._close_if_due(db, chat, now)
 
 
-def _batch_of(messages: Sequence[Gathered]) -> Batch:
+def _batch_of(db: apsw.Connection, messages: Sequence[Gathered]) -> Batch:
     """The batch of `messages`, in their order; there is at least one."""
     first, last = messages[0], messages[-1]
     names = [message.chat_name for message in messages if message.chat_name]
     return Batch(
         key=key_of_batch(first.chat, first.message, first.written),
         chat=first.chat,
+        other=batch_rows.other_id(db, first.chat),
         text=batch_text(first.chat, names[-1] if names else "", [message.line for message in messages]),
         wakes=any(message.wakes for message in messages),
         written=last.written,

@@ -63,7 +63,7 @@ class Reading:
         self._names = Names(self._people)
         self._names_due = self._groups_due = clock.monotonic()
         self._looked_up: dict[str, float] = {}  # ids, with when each was looked up last
-        self._one_chat: set[Jid] = set()  # by number; what was kept of them by LID is merged
+        self._one_chat: dict[Jid, Jid] = {}  # a number's LID, once what was kept by it is the number's
 
     async def hear(self, event: WireEvent) -> None:
         """Take what is in `event`: a message, what a group is called, or that all may have changed."""
@@ -113,13 +113,14 @@ class Reading:
 
     async def _merge(self, chat: Jid) -> None:
         """See to it that a person who was known by LID alone, and is by number now, is one chat."""
-        if not is_person(chat) or server_of(chat) == LIDS or chat in self._one_chat:
+        if not is_person(chat) or server_of(chat) == LIDS:
             return
         if not self._people.by_lid(chat) and self._may_look_up(chat):
             self._people.learn(chat, await self._wire.lid_of(chat))
-        if lid := self._people.by_lid(chat):
+        lid = self._people.by_lid(chat)
+        if lid and self._one_chat.get(chat) != lid:
             await self._batches.merge(ChatId(lid), ChatId(chat))
-            self._one_chat.add(chat)
+            self._one_chat[chat] = lid
 
     async def _know_own(self) -> Own | None:
         if self._own is None or (not self._own.lid and self._may_look_up(_OWN)):

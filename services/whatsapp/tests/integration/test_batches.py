@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import apsw
 import pytest
 from onechat.agent.v1 import delivery_pb2
 from onechat_runtime.clock import micros
@@ -229,6 +230,83 @@ async def test_a_chat_that_was_known_by_lid_and_then_by_number_is_one(bench: Ben
     assert texts_in([delivery]) == ["by lid", "by number"]
 
 
+async def test_a_batch_carries_the_chats_other_id_as_it_was_known_at_its_close(bench: Bench) -> None:
+    """The agent must be handed the same thing again after a lost answer, whatever was learnt meanwhile."""
+    lid = ChatId("111222333444@lid")
+    async with bench.running() as running:
+        await running.live()
+        await running.take(said("before", chat=lid))
+        await running.quiet()
+        await running.until_delivered(1)
+        bench.agent.fail("Deliver", times=1, when="after")
+        await running.take(said("still by lid", chat=lid))
+        await running.quiet()
+        await bench.agent.until(lambda: len(bench.agent.deliveries) == 2)
+        await running.batching.merge(lid, BOB)
+        await running.take(said("by number"), said("of nobody else", chat=CAT))
+        await running.quiet()
+        deliveries = await running.until_delivered(4)
+
+    assert bench.agent.calls["Deliver"] >= 5
+    assert [(one.source, one.former_source) for one in deliveries] == [
+        (f"whatsapp:{lid}", ""),
+        (f"whatsapp:{lid}", ""),
+        (f"whatsapp:{BOB}", f"whatsapp:{lid}"),
+        (f"whatsapp:{CAT}", ""),
+    ]
+
+
+async def test_the_other_id_of_a_chat_is_known_after_a_restart_and_learnt_once(bench: Bench) -> None:
+    """Else each start would cost a commit for each chat."""
+    lid = ChatId("111222333444@lid")
+    async with bench.running() as running:
+        await running.batching.merge(lid, BOB)
+    async with bench.running() as running:
+        await running.live()
+        written = running.store.read(data_version)
+        await running.batching.merge(lid, BOB)
+        unwritten = running.store.read(data_version)
+        await running.take(said("by number"))
+        await running.quiet()
+        (delivery,) = await running.until_delivered(1)
+
+    assert unwritten == written
+    assert delivery.former_source == f"whatsapp:{lid}"
+
+
+async def test_what_came_by_the_old_id_since_is_of_the_chat_too(bench: Bench) -> None:
+    """A session that is linked anew may know the number later than the one before it did."""
+    lid = ChatId("111222333444@lid")
+    async with bench.running() as running:
+        await running.live()
+        await running.batching.merge(lid, BOB)
+        await running.batching.take([said("by lid", chat=lid)])
+        await running.batching.merge(lid, BOB)
+        await running.take(said("by number"))
+        await running.batching.merge(lid, BOB)
+        await running.quiet()
+        (delivery,) = await running.until_delivered(1)
+
+    assert texts_in([delivery]) == ["by lid", "by number"]
+
+
+async def test_a_number_that_came_to_somebody_else_is_theirs_alone(bench: Bench) -> None:
+    lid, later = ChatId("111222333444@lid"), ChatId("999888777666@lid")
+    async with bench.running() as running:
+        await running.live()
+        await running.batching.merge(lid, BOB)
+        await running.batching.merge(later, BOB)
+        await running.batching.merge(lid, CAT)
+        await running.take(said("the later one"), said("the first one", chat=CAT))
+        await running.quiet()
+        deliveries = await running.until_delivered(2)
+
+    assert [(one.source, one.former_source) for one in deliveries] == [
+        (f"whatsapp:{BOB}", f"whatsapp:{later}"),
+        (f"whatsapp:{CAT}", f"whatsapp:{lid}"),
+    ]
+
+
 async def test_two_full_batches_of_a_chat_that_became_one_are_two(bench: Bench) -> None:
     lid = ChatId("111222333444@lid")
     async with bench.running() as running:
@@ -261,3 +339,8 @@ async def test_a_full_disk_holds_the_reading_up_and_loses_nothing(tmp_path: Path
     disk.unregister()
 
     assert texts_in(deliveries) == [f"message {n}" for n in range(PENDING_MOST - 1)]
+
+
+def data_version(db: apsw.Connection) -> int:
+    """A number that changes with each commit of another connection, as the one that writes is."""
+    return int(db.execute("PRAGMA data_version").get)

@@ -176,6 +176,14 @@ async def test_a_number_that_becomes_known_makes_one_chat_of_two(desk: Desk) -> 
     assert desk.taken.merged == [(BOB_LID, BOB)]
 
 
+async def test_a_number_that_comes_to_somebody_else_is_one_chat_with_their_lid(desk: Desk) -> None:
+    await desk.hear(heard("one", chat=BOB, sender_alt=BOB_LID))
+
+    await desk.hear(heard("two", chat=BOB, sender_alt="999888777666@lid"))
+
+    assert desk.taken.merged == [(BOB_LID, BOB), ("999888777666@lid", BOB)]
+
+
 async def test_what_comes_to_the_users_list_is_filed_under_its_sender(desk: Desk) -> None:
     message = await desk.message(heard("to all", chat=LIST, sender=BOB_LID, sender_alt=BOB))
 

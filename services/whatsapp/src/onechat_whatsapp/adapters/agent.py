@@ -47,6 +47,7 @@ def _delivery(batch: Batch, group: Group | None) -> delivery_pb2.NewDelivery:
     return delivery_pb2.NewDelivery(
         key=batch.key,
         source=source_of(batch.chat),
+        former_source=source_of(batch.other) if batch.other else "",
         kind=delivery_pb2.DELIVERY_KIND_WORK,
         text=batch.text,
         time=_timestamp(batch.written),

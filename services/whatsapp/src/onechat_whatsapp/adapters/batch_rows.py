@@ -39,8 +39,27 @@ def gather(db: apsw.Connection, message: Message, line: str, *, wakes: bool, now
     )
 
 
-def rename(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
-    """What is known and gathered of the chat `old` is of the chat `new`."""
+def is_one(db: apsw.Connection, old: ChatId, new: ChatId) -> bool:
+    """Whether `old` is known as the other id of the chat `new`, and nothing is kept by it."""
+    return other_id(db, new) == old and not any(
+        db.execute(f"SELECT 1 FROM {table} WHERE chat = ? LIMIT 1", (old,)).get
+        for table in ("heard", "gathered")
+    )
+
+
+def other_id(db: apsw.Connection, chat: ChatId) -> ChatId | None:
+    """The id that `chat` has besides; None where none is known."""
+    row = db.execute("SELECT other FROM other_ids WHERE chat = ?", (chat,)).fetchone()
+    return None if row is None else ChatId(row[0])
+
+
+def unite(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
+    """The chat `old` is the chat `new`, and so is what is known and gathered of it.
+
+    Either id is of no third chat from now on: a number may come to somebody else, and somebody to another.
+    """
+    db.execute("DELETE FROM other_ids WHERE chat = ? OR other = ?", (new, old))
+    db.execute("INSERT INTO other_ids (chat, other) VALUES (?, ?)", (new, old))
     db.execute("UPDATE OR IGNORE heard SET chat = ? WHERE chat = ?", (new, old))
     db.execute("DELETE FROM heard WHERE chat = ?", (old,))
     db.execute("UPDATE gathered SET chat = ? WHERE chat = ?", (new, old))
@@ -97,11 +116,11 @@ def gathered_chats(db: apsw.Connection) -> list[ChatId]:
 def add_parcel(db: apsw.Connection, parcel: ParcelKey, batches: Iterable[Batch]) -> None:
     """Keep closed batches, to be handed over in one call; one whose key is known already stays as it was."""
     db.executemany(
-        "INSERT INTO batches (key, chat, text, wakes, written, parcel, catch_up)"
-        " VALUES (?, ?, ?, ?, ?, ?, '') ON CONFLICT DO NOTHING",
+        "INSERT INTO batches (key, chat, other, text, wakes, written, parcel, catch_up)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, '') ON CONFLICT DO NOTHING",
         [
-            (batch.key, batch.chat, batch.text, batch.wakes, micros(batch.written), parcel)
-            for batch in batches
+            (one.key, one.chat, one.other or "", one.text, one.wakes, micros(one.written), parcel)
+            for one in batches
         ],
     )
 
@@ -134,13 +153,20 @@ def begin(db: apsw.Connection, catch_up: CatchUpId) -> None:
 def parcel(db: apsw.Connection, key: ParcelKey) -> tuple[list[Batch], Group | None]:
     """What the agent service does not have yet of a parcel, and the group that it is of."""
     rows: list[Any] = db.execute(
-        "SELECT key, chat, text, wakes, written, catch_up, count FROM batches"
+        "SELECT key, chat, other, text, wakes, written, catch_up, count FROM batches"
         " LEFT JOIN catch_ups ON catch_ups.id = catch_up WHERE parcel = ? ORDER BY number",
         (key,),
     ).fetchall()
     batches = [
-        Batch(key=BatchKey(batch), chat=ChatId(chat), text=text, wakes=bool(wakes), written=instant(written))
-        for batch, chat, text, wakes, written, _, _ in rows
+        Batch(
+            key=BatchKey(batch),
+            chat=ChatId(chat),
+            other=ChatId(other) if other else None,
+            text=text,
+            wakes=bool(wakes),
+            written=instant(written),
+        )
+        for batch, chat, other, text, wakes, written, _, _ in rows
     ]
     catch_up, count = rows[0][-2:] if rows else ("", 0)
     return batches, Group(id=CatchUpId(catch_up), count=int(count)) if catch_up else None

@@ -52,6 +52,7 @@ class Batch:
 
     key: BatchKey
     chat: ChatId
+    other: ChatId | None = None  #: the chat's other id, as far as it was known at the close
     text: str
     wakes: bool  #: whether it wakes the root; a routed one wakes its child in every case
     written: datetime  #: when its last message was written

@@ -24,11 +24,18 @@ CREATE TABLE gathered (
 
 CREATE INDEX gathered_by_chat ON gathered (chat, number);
 
+-- Chats that have two ids, each with the one in use and the one that it was known by, or may be.
+CREATE TABLE other_ids (
+    chat TEXT PRIMARY KEY, -- by number
+    other TEXT NOT NULL UNIQUE -- by LID
+) STRICT, WITHOUT ROWID;
+
 -- Closed batches that the agent service does not have yet.
 CREATE TABLE batches (
     number INTEGER PRIMARY KEY AUTOINCREMENT, -- the order in which they are handed over
     key TEXT NOT NULL UNIQUE, -- the delivery's
     chat TEXT NOT NULL,
+    other TEXT NOT NULL, -- the chat's other id, as far as it was known at the close; else ''
     text TEXT NOT NULL,
     wakes INTEGER NOT NULL,
     written INTEGER NOT NULL, -- when its last message was written
