@@ -10,6 +10,7 @@ from onechat_agent.departures import Departures
 from onechat_agent.domain.agent import Role
 from onechat_agent.given import Given
 from onechat_agent.groups import Groups
+from onechat_agent.housed import Housing
 from onechat_agent.kin import Kin
 from onechat_agent.lives import Lives, Made
 from onechat_agent.loop import AgentLoop
@@ -39,8 +40,9 @@ class Household:
         self._lives = Lives(given.store, given.clock, given.memory, shared.patience, given.board)
         self._seating = self._seats()
         self._departures = self._leaving()
-        self.children = self._of_root()
-        self.groups = self._of_groups()
+        housing = self._homes()
+        self.children = Children(housing)
+        self.groups = Groups(housing)
         self.subagents = self._at_tasks()
         self.root = self._seating.root(given.root)
 
@@ -103,19 +105,8 @@ class Household:
         name, root = given.settings.name, given.root.id
         return Departures(given.store, given.clock, shared.events, shared.outbox, root_name=name, root=root)
 
-    def _of_root(self) -> Children:
-        return Children(
-            settings=self._given.settings,
-            store=self._given.store,
-            clock=self._given.clock,
-            seating=self._seating,
-            departures=self._departures,
-            root=self._given.root,
-            live=self._live,
-        )
-
-    def _of_groups(self) -> Groups:
-        return Groups(
+    def _homes(self) -> Housing:
+        return Housing(
             settings=self._given.settings,
             store=self._given.store,
             clock=self._given.clock,

@@ -11,6 +11,7 @@ from onechat_agent.adapters.agent_folder import AgentFolder
 from onechat_agent.children import Children
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.chat import AgentId
+from onechat_agent.housed import Housing
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.store import Store, migrations_in
 
@@ -38,7 +39,7 @@ async def test_a_child_whose_call_is_stopped_as_its_row_is_written_lives_all_the
 
     path = tmp_path / "data" / "agent" / "store.db"
     async with Store.open(path, component=NAME, migrations=migrations_in(MIGRATIONS), clock=clock) as store:
-        children = Children(
+        housing = Housing(
             settings=settings,
             store=store,
             clock=clock,
@@ -47,6 +48,7 @@ async def test_a_child_whose_call_is_stopped_as_its_row_is_written_lives_all_the
             root=root,
             live=live,
         )
+        children = Children(housing)
         making = asyncio.ensure_future(children.create("House", AREA, request_id="t:turn:1:1"))
         await asyncio.sleep(0)  # its row is on its way
         making.cancel()
