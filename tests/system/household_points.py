@@ -54,6 +54,10 @@ BESIDE: Final = (
     f"{COMMIT_OF}onechat_memory.log_changes.load",
     f"{COMMIT_OF}onechat_memory.removing.run",
     f"{COMMIT_OF}onechat_scheduler.zone_in_force.follow",
+    f"{COMMIT_OF}onechat_whatsapp.adapters.send_rows.give_up_interrupted",
+    f"{COMMIT_OF}onechat_whatsapp.batching._release",
+    f"{COMMIT_OF}onechat_whatsapp.batching._round",
+    f"{COMMIT_OF}onechat_whatsapp.link.change",
 )
 # A service that is struck once more as it takes up what the first strike has interrupted.
 TWICE: Final = tuple(
