@@ -43,7 +43,6 @@ MEMORY: Final[Mapping[str, int]] = {
     f"{COMMIT_OF}onechat_memory.images.put": 1,
 }
 # What is done beside the household's work: whether and when is not its doing, so no count finds it for sure.
-# Nor is the whatsapp service's, which is struck in test_whatsapp.py.
 BESIDE: Final = (
     f"{COMMIT_OF}onechat_agent.events.forget_old",
     f"{COMMIT_OF}onechat_agent.usage_book.record_alone",
@@ -87,7 +86,6 @@ OTHERS: Final = {  #: public functions that lead to a commit and that no househo
     "resets.reset": "needs a group: the agent's own test_group_resets.py",
     "loop.between_turns": "the same",
     "notices.tell": "needs a gateway that has something to tell: the agent's own test_notices.py",
-    "notices.tell": "needs a gateway that tells something: the agent's own test_gateway_notices.py",
     "telling.memory_away": "needs a memory that is away",
     "telling.notice": "needs a fault",
     "telling.unreachable": "needs a model that is away",
