@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 
 from onechat_agent.model.rehearsal import rehearse
 
-from tests.fakes import five_services_census, five_services_points
+from tests.fakes import five_services_census, five_services_points, whatsapp_forked
 
 PROGRAMS: Final = ("agent", "memory", "whatsapp", "telegram", "scheduler", "demo")
 _WITH_SERVICES: Final = ("uvloop", "dotenv.parser")  # what a service imports only once it runs
@@ -106,6 +106,7 @@ def _become(order: dict[str, Any]) -> NoReturn:
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"],) * 2)
         five_services_points.install_from(os.environ)
         five_services_census.install_from(os.environ)
+        whatsapp_forked.install_from(os.environ)
         code = import_module(f"onechat_{order['program']}.__main__").main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1

@@ -6,8 +6,9 @@ r"""Named places at which a service ends itself by SIGKILL: just before or after
 The variable names a side, a step and a count from the process's start. A step is an asynchronous method,
 named `module:Class.method`; for a store's write, after means committed. Or it is `commit of module.function`:
 whatever that function hands to the store. Before then means inside the transaction, with all of it done, and
-after means on disk and not yet answered. The product knows nothing of it: a point is put in before the
-service's `main`, by the fork server or by the command above. Which ones there are: five_services_census.py.
+after means on disk and not yet answered. Or it is `place NAME`, one that the whatsapp service tells by
+itself; its two sides are one. The product knows nothing of it: a point is put in before the service's `main`,
+by the fork server or by the command above. Which ones there are: five_services_census.py.
 """
 
 import asyncio
@@ -32,8 +33,11 @@ CREATE_LOG: Final = "onechat_agent.adapters.memory:MemoryClient.create_log"
 ANSWER: Final = "onechat_agent.asking:Asking.answer"  # of a turn's step; ASK is of compactions too
 DEPTH: Final = 40  # calls below the making of a task
 COMMIT_OF: Final = "commit of "
+PLACE: Final = "place "
 ASK: Final = "onechat_agent.model.call:ModelClient.respond"
 SEND: Final = "onechat_telegram.adapters.bot_sends:BotSends.send"
+
+_waits_for: dict[str, int] = {}  # a place: after how many passes of it this process ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,9 @@ def install(point: Point) -> None:
     if point.step.startswith(COMMIT_OF):
         _install_in_writer(point, point.step.removeprefix(COMMIT_OF))
         return
+    if point.step.startswith(PLACE):
+        _waits_for[point.step.removeprefix(PLACE)] = point.nth
+        return
     module, _, place = point.step.partition(":")
     owner_name, _, method = place.partition(".")
     owner = getattr(import_module(module), owner_name)
@@ -92,6 +99,14 @@ def install(point: Point) -> None:
         return result
 
     setattr(owner, method, counted)
+
+
+def reached(place: str) -> None:
+    """For a service that tells the places which it passes: this ends it at the one of its point."""
+    if place in _waits_for:
+        _waits_for[place] -= 1
+        if _waits_for[place] == 0:
+            die()
 
 
 def _install_in_writer(point: Point, function: str) -> None:

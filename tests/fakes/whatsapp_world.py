@@ -12,15 +12,19 @@ whatsapp_child.py.
 
 import asyncio
 import os
+import socket
+import struct
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import apsw
 from onechat_whatsapp.wire.calls import HangUp
 from onechat_whatsapp.wire.codec import call_in
+from onechat_whatsapp.wire.events import WireEvent
 from onechat_whatsapp.wire.frames import read_frame
 from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
 from onechat_whatsapp.wire_child.serving import Serving
@@ -65,18 +69,29 @@ class World:
         self.session = session
         self.account = account
         self.children = 0  #: how many were started
+        self.pid = 0  #: of the latest child
+        self.given: list[
+            tuple[int, WireEvent]
+        ] = []  #: what came, each with the number of the child that got it
+        self.asked: Counter[str] = Counter()  #: how often each kind of call was asked of the library
+        self.left: Callable[[int], None] = lambda child: (
+            None
+        )  #: called with the number of each child that ended
         self._writer: asyncio.StreamWriter | None = None
-        self._kept_file = False
+        self._kept: object = None
         self.keep_session()
 
     def keep_session(self) -> None:
         """Bring the session file up to date."""
-        if self._kept_file and not self.session.exists():
-            self.account.me = None
-            self.account.contacts.clear()
-            self.account.lids.clear()
-        write_session(self.session, self.account)
-        self._kept_file = True
+        account, there = self.account, self.session.exists()
+        if self._kept and not there:
+            account.me = None
+            account.contacts.clear()
+            account.lids.clear()
+        now = (account.me, tuple(account.contacts), tuple(account.lids.items()))
+        if now != self._kept or not there:
+            write_session(self.session, account)
+            self._kept = now
 
     def crash(self) -> None:
         """End the child as a fault of the library does."""
@@ -87,7 +102,7 @@ class World:
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a child for as long as it runs."""
         self.children += 1
-        self._writer = writer
+        child, self.pid, self._writer = self.children, _pid_behind(writer), writer
 
         def write(framed: bytes) -> None:
             self.keep_session()
@@ -95,12 +110,17 @@ class World:
                 writer.write(framed)
 
         def account(emit):
-            self.account.emit = emit
+            def give(event: WireEvent) -> None:
+                self.given.append((child, event))
+                emit(event)
+
+            self.account.emit = give
             return self.account
 
         serving = Serving(account, write)
         while read := await read_frame(reader):
             number, call = call_in(read[1])
+            self.asked[type(call).__name__] += 1
             self.keep_session()
             if isinstance(call, HangUp):
                 await serving.answer(number, call)
@@ -109,6 +129,28 @@ class World:
         if writer is self._writer:
             self.account.dialled = self.account.online = False
         writer.close()
+        self.left(child)
+
+
+def _pid_behind(writer: asyncio.StreamWriter) -> int:
+    """The process at the other end of a socket of this machine."""
+    size = struct.calcsize("3i")
+    found = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    pid, _, _ = struct.unpack("3i", found)
+    return int(pid)
+
+
+@asynccontextmanager
+async def world_at(session: Path, account: WhatsAppAccount) -> AsyncIterator[tuple[World, Path]]:
+    """The world around the session file `session`, and its socket, which children are to be started with."""
+    world = World(session, account)
+    with tempfile.TemporaryDirectory(prefix="w") as short:  # a socket's path has at most 107 bytes
+        path = Path(short, "world")
+        server = await asyncio.start_unix_server(world.meet, path=str(path))
+        try:
+            yield world, path
+        finally:
+            server.close()
 
 
 @asynccontextmanager
@@ -116,13 +158,10 @@ async def real_wire(
     folder: Path, account: WhatsAppAccount, *, dials_max: int = 200, patience: Patience = QUICK
 ) -> AsyncIterator[tuple[WhatsAppSupervisor, World]]:
     """The real wire with `account` at its end, its session in `folder`."""
-    world = World(folder / "session.db", account)
-    with tempfile.TemporaryDirectory(prefix="w") as short:  # a socket's path has at most 107 bytes
-        socket = Path(short, "world")
-        server = await asyncio.start_unix_server(world.meet, path=str(socket))
+    async with world_at(folder / "session.db", account) as (world, socket_path):
         wire = WhatsAppSupervisor(
             world.session,
-            command=(sys.executable, "-m", "tests.fakes.whatsapp_child", str(socket)),
+            command=(sys.executable, "-m", "tests.fakes.whatsapp_child", str(socket_path)),
             environment={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             patience=patience,
             dials_max=dials_max,
@@ -131,4 +170,3 @@ async def real_wire(
             yield wire, world
         finally:
             await wire.kill()
-            server.close()

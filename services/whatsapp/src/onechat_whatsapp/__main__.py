@@ -10,7 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from onechat_runtime.channels import open_channel
-from onechat_runtime.clock import SystemClock
+from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import run_service, serve
 from onechat_runtime.store import Store, migrations_in
@@ -33,9 +33,10 @@ async def run(
     settings: WhatsAppSettings,
     wire_of: Callable[[Path], WhatsAppWire] = WhatsAppSupervisor,
     reached: Reached = on_we_go,
+    clock: Clock | None = None,
 ) -> None:
-    """Serve until told to end. `wire_of` makes the wire of a session's file."""
-    clock = SystemClock()
+    """Serve until told to end. `wire_of` makes the wire of a session's file; `clock`: else the machine's."""
+    clock = clock or SystemClock()
     board = HealthBoard(clock)
     folder = settings.data / NAME
     async with AsyncExitStack() as stack:
