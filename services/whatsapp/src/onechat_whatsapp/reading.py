@@ -6,6 +6,7 @@ names.py, mentions.py. What becomes of a message: batching.py. Who tells the eve
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from onechat_runtime import logs
@@ -18,7 +19,7 @@ from onechat_whatsapp.domain.mentions import with_names
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.domain.name_search import NamedChat
 from onechat_whatsapp.domain.names import Card, Names
-from onechat_whatsapp.domain.own_number import hidden
+from onechat_whatsapp.domain.own_number import cut, hidden
 from onechat_whatsapp.errors import NotConnected, NotLinked
 from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
 from onechat_whatsapp.wire.ports import WhatsAppWire
@@ -26,6 +27,7 @@ from onechat_whatsapp.wire.ports import WhatsAppWire
 NAMES_KEPT_S: Final = 600.0  # nothing tells when the phone has sent names, or the user has changed one
 GROUPS_AGAIN_S: Final = 600.0  # before WhatsApp is asked again what an unknown group is called
 IDS_AGAIN_S: Final = 60.0  # before it is looked up anew who has a LID or a number that was not known
+NO_TIME: Final = 1970  # the year in which a message was written that says no time
 MENTIONS_LOOKED_UP: Final = 100  # of one message; a group has up to 1,024 people
 
 _OWN: Final = "own"
@@ -87,7 +89,10 @@ class Reading:
         await self._know_groups()
 
     async def read(self, heard: Heard) -> Message | None:
-        """`heard` as the agent may see it; None for what it shall not see. The same one reads the same."""
+        """`heard` as the agent may see it; None for what it shall not see. The same one reads the same.
+
+        One that says no time was written when it came.
+        """
         own = await self._know_own()
         if own is None:
             log.error("message_not_read", reason="nobody is linked")  # whose number would have to be hidden
@@ -99,6 +104,8 @@ class Reading:
         await self._know_names()
         if heard.is_group and not self._names.of_group(bare(heard.chat)):
             await self._know_groups()
+        if heard.time.year <= NO_TIME:
+            heard = replace(heard, time=self._clock.now())
         return message_in(heard, own, self._people, self._names)
 
     async def called(self, chat: str) -> str:
@@ -179,7 +186,7 @@ def message_in(heard: Heard, own: Own, people: People, names: Names) -> Message 
     group = is_group(chat)
     if not group and (not is_person(chat) or own.is_user(chat)):
         return None
-    text = hidden(with_names(heard.text, heard.mentions, own, names.of_person), own)
+    text = hidden(cut(with_names(cut(heard.text), heard.mentions, own, names.of_person)), own)
     if is_blank(text):
         return None
     others = "" if from_me else heard.push_name

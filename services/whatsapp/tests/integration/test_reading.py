@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
+from onechat_whatsapp.domain.batch_wording import TEXT_MAX
 from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
+from onechat_whatsapp.domain.own_number import READ_MAX
 from onechat_whatsapp.errors import NotConnected
 from onechat_whatsapp.reading import GROUPS_AGAIN_S, IDS_AGAIN_S, NAMES_KEPT_S, Reading
 from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
@@ -253,6 +256,14 @@ async def test_mentions_show_as_names_and_the_users_as_you(desk: Desk) -> None:
     )
 
 
+async def test_a_mentions_name_that_is_cut_shows_no_part_of_the_users_number(desk: Desk) -> None:
+    desk.account.contacts.append(named(CAT, push="c" * 70 + " 15550001111"))
+
+    message = await desk.message(heard("@15550003333 pays", chat=GARDEN, mentions=(CAT,)))
+
+    assert message.text == f"@{'c' * 70} OWN pays"
+
+
 @pytest.mark.parametrize("name", ["You", "you", "ＹＯＵ", "yóu", "You (really)", "\u200bYou"])
 async def test_nobody_is_called_as_a_mention_of_the_user_is(desk: Desk, name: str) -> None:
     desk.account.contacts.append(named(CAT, push=name))
@@ -329,6 +340,29 @@ async def test_a_lid_that_is_given_later_is_the_users_too(desk: Desk) -> None:
     after = await desk.message(heard("@99887766554433", chat=GARDEN))
 
     assert [before.text, after.text] == ["@99887766554433", "@you"]
+
+
+async def test_a_message_that_says_no_time_was_written_when_it_came(desk: Desk) -> None:
+    """The library has the year 1 for it, which is in no day of a zone west of Greenwich."""
+    for nothing in (datetime(1, 1, 1, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC)):
+        assert (await desk.message(replace(heard("hi"), time=nothing))).time == desk.clock.now()
+
+
+async def test_a_text_of_fifty_megabytes_is_read_as_far_as_it_is_shown(desk: Desk) -> None:
+    message = await desk.message(heard("hi " + "15550001111 x" * 4_000_000))
+
+    assert message.text.startswith("hi OWN xOWN x")
+    assert not any(sign.isdigit() for sign in message.text)
+    assert len(message.text) > TEXT_MAX / 2
+
+
+async def test_a_text_that_is_all_mentions_grows_within_bounds(desk: Desk) -> None:
+    desk.account.contacts = [named(BOB, "Bob " * 20)]
+
+    message = await desk.message(heard("@15550002222 " * 10_000, chat=GARDEN, mentions=(BOB,)))
+
+    assert len(message.text) <= READ_MAX
+    assert message.text.startswith(f"@{'Bob ' * 19}Bob")
 
 
 async def test_nothing_is_shown_while_it_is_not_known_whom_to_hide(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.number_forms import calling_code, international_forms, national_forms
-from onechat_whatsapp.domain.own_number import hidden
+from onechat_whatsapp.domain.own_number import READ_MAX, cut, hidden
 
 ANN = Own(number="15550001111", lid="99887766554433")
 LONDON = Own(number="447700900123", lid="")
@@ -53,6 +53,15 @@ COTONOU = Own(number="22997123456", lid="")  # likewise: today 01 stands before 
         (ANN, "①⑤⑤⑤⓪⓪⓪①①①①"),
         (ANN, "⑮⑤⑤000⑪⑪"),
         (ANN, "一五五五〇〇〇一一一一"),
+        (ANN, "壹伍伍伍零零零壹壹壹壹"),
+        (ANN, "㊀㊄㊄㊄000㊀㊀㊀㊀"),
+        (ANN, "ⅠⅤⅤⅤ000ⅰⅰⅰⅰ"),
+        (ANN, "".join(chr(0xE0030 + int(digit)) for digit in "15550001111")),  # seen by machines alone
+        (ANN, "+1%20555%20000%201111"),
+        (ANN, "+1%20%28555%29%20000%2D1111"),
+        (ANN, "1%C2%A0555%E2%80%AF0001111"),
+        (ANN, "%31%35%35%35%30%30%30%31%31%31%31"),
+        (ANN, "%EF%BC%91555%FF0001111"),
         (ANN, "1️⃣5️⃣5️⃣5️⃣0️⃣0️⃣0️⃣1️⃣1️⃣1️⃣1️⃣"),
         (ANN, "99887766554433"),
         (ANN, "998877 66554433"),
@@ -107,6 +116,11 @@ def test_each_spelling_is_hidden_whole(own: Own, written: str) -> None:
         ("1555000111115550001111", "OWNOWN"),
         ("at 2, 5550001111", "at 2, OWN"),
         ("%2B15550001111", "%2BOWN"),
+        ("100%15550001111", "100%OWN"),
+        ("wa.me/?phone=1%20555%200001111&text=%31", "wa.me/?phone=OWN&text=%31"),
+        ("(((+1 555) 000-1111)", "((OWN)"),
+        ("(1 (555) 000-1111", "(OWN"),
+        ("[(+1) 555] 000 1111", "OWN"),
         ("name=\u200f15550001111\u200f", "name=\u200fOWN\u200f"),
     ],
 )
@@ -143,10 +157,39 @@ def test_a_mention_of_the_user_is_you(written: str, shown: str) -> None:
         "at 15:55, 2000 for 11 people",
         "½5550001112",
         "1 555 000 111",
+        "%31 555 000 111",
+        "1%61555%620001111",
     ],
 )
 def test_other_numbers_stay(text: str) -> None:
     assert hidden(text, ANN) == text
+
+
+@given(st.text(alphabet="123456789", min_size=8, max_size=60), st.integers(0, 3))
+def test_a_row_of_digits_that_holds_no_form_of_the_number_stays_as_it_is(digits: str, own: int) -> None:
+    """Other people's numbers are what the agent is asked for."""
+    user = (ANN, LONDON, BERLIN, MEXICO)[own]
+    text = f"call +{digits}"
+
+    if not any(form in digits for form in (*national_forms(user.number), user.lid or "-")):
+        assert hidden(text, user) == text
+
+
+def test_a_text_that_is_made_to_take_long_does_not() -> None:
+    """It is read in the loop that answers everybody; counted anew for each bracket this took a minute."""
+    text = "(" * 60_000 + "1" + ")" * 60_000 + "5550001111"
+
+    assert hidden(text, ANN) == "OWN"
+
+
+def test_of_a_text_beyond_all_bounds_the_beginning_is_looked_through_and_no_part_of_a_number_is_its_end():
+    within = "x" * (READ_MAX - 5) + "15550001111"
+    digits = "1 " * READ_MAX
+
+    assert cut("x" * READ_MAX) == "x" * READ_MAX
+    assert cut(within) == "x" * (READ_MAX - 5)
+    assert cut("x一" + digits) == "x"
+    assert cut(digits) == ""
 
 
 @pytest.mark.parametrize("text", ["95551234", "55512345", "+44 20 95551234", "12345551234567"])

@@ -1,13 +1,14 @@
 """Hiding the user's number in what others write: OWN in every spelling, `@you` where it is a mention. Pure.
 
 A spelling is the digits of a form of the number, in any script, with whatever is no letter between them:
-spaces, dashes, brackets, dots, line ends, signs that show nothing. Before them may stand "+" and what is
-dialled for another country or another town. The LID has no forms. Forms: number_forms.py.
+spaces, dashes, brackets, dots, line ends, signs that show nothing, all of these as a link has them ("%20").
+Before them may stand "+" and what is dialled for another country or another town. The LID has no forms.
+Forms: number_forms.py.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -17,6 +18,7 @@ from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.number_forms import calling_code, national_forms
 
 YOU: Final = "@you"
+READ_MAX: Final = 131_072  # characters of a text that are looked through; twice what is shown of one
 
 _TELLING: Final = 8  # so many digits in a row are no chance, even within a longer row of them
 _SHORTEST: Final = 5  # of a national form; the smallest countries have no fewer
@@ -34,10 +36,11 @@ _CLOSE: Final = re.compile(
     r"[^@,;:\r\n\v\f\x85\u2028\u2029]{0,3}"
 )  # between what is dialled before and the number
 
-_HAN: Final = {
-    sign: str(value) for value, signs in enumerate(["〇零", *"一二三四五六七八九"]) for sign in signs
-}
 _UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0")  # fillers: letters only to Unicode
+_TAG_ZERO: Final = 0xE0030  # of ten digits that nobody sees, and a model may read
+_ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+|.", re.DOTALL)  # as links have it: "%20", "%C2%A0"
+
+_Sign = tuple[int, int, str]  # where it begins and ends in the text, and what it shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +49,35 @@ class _Row:
 
     digits: str
     places: list[int]  #: of each in the text; one sign may be several digits
+    ends: list[int]  #: where the sign of each ends
 
     def touches(self, index: int) -> bool:
         """Whether nothing stands between the digits at `index - 1` and `index`."""
-        return 0 < index < len(self.places) and self.places[index] - self.places[index - 1] <= 1
+        return 0 < index < len(self.places) and self.places[index] <= self.ends[index - 1]
 
 
 def hidden(text: str, own: Own) -> str:
     """`text` without the user's number and LID: OWN stands for each, `@you` for either as a mention."""
+    plain = _hidden(text, own, ((place, place + 1, sign) for place, sign in enumerate(text)))
+    return _hidden(plain, own, _unescaped(plain)) if "%" in plain else plain
+
+
+def cut(text: str) -> str:
+    """The beginning of `text` that is looked through; it ends in no part of a number."""
+    if len(text) <= READ_MAX:
+        return text
+    end = READ_MAX
+    while end and not (text[end - 1].isalpha() and not _digits(text[end - 1])):
+        end -= 1
+    return text[:end]
+
+
+def _hidden(text: str, own: Own, signs: Iterable[_Sign]) -> str:
     kept: list[str] = []
     done = 0
-    for row in _rows(text):
+    for row in _rows(signs):
         for first, last in _found(text, row, own):
-            start, end = _whole(text, row.places[first], row.places[last] + 1, done)
+            start, end = _whole(text, row.places[first], row.ends[last], done)
             if _is_mention(text, start, end, done, own):
                 kept += [text[done : start - 1], YOU]
             else:
@@ -68,32 +87,49 @@ def hidden(text: str, own: Own) -> str:
     return "".join(kept)
 
 
-def _rows(text: str) -> Iterator[_Row]:
+def _unescaped(text: str) -> Iterator[_Sign]:
+    for found in _ESCAPED.finditer(text):
+        place = found.start()
+        if len(found[0]) == 1:
+            yield place, place + 1, found[0]
+            continue
+        for sign in bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogateescape"):
+            end = place + 3 * len(sign.encode("utf-8", "surrogateescape"))
+            yield place, end, sign
+            place = end
+
+
+def _rows(signs: Iterable[_Sign]) -> Iterator[_Row]:
     digits: list[str] = []
     places: list[int] = []
-    for place, sign in enumerate(text):
+    ends: list[int] = []
+    for place, end, sign in signs:
         if value := _digits(sign):
             digits.append(value)
             places += [place] * len(value)
+            ends += [end] * len(value)
         elif digits and sign.isalnum() and sign not in _UNSEEN_LETTERS:
-            yield _Row("".join(digits), places)
-            digits, places = [], []
+            yield _Row("".join(digits), places, ends)
+            digits, places, ends = [], [], []
     if digits:
-        yield _Row("".join(digits), places)
+        yield _Row("".join(digits), places, ends)
 
 
 def _digits(sign: str) -> str:
     """The digits that `sign` shows, in whatever script and shape; empty for anything else."""
     if sign < "\x80":
         return sign if "0" <= sign <= "9" else ""
-    if (value := unicodedata.digit(sign, None)) is not None:
-        return str(value)
-    if sign in _HAN:
-        return _HAN[sign]
-    if not sign.isnumeric():
+    if 0 <= (tag := ord(sign) - _TAG_ZERO) <= 9:
+        return str(tag)
+    value = unicodedata.numeric(sign, None)
+    if value is None:
         return ""
     shown = "".join(each for each in unicodedata.normalize("NFKC", sign) if each.isalnum() or each == "⁄")
-    return shown if shown.isascii() and shown.isdigit() else ""  # ⑮ and the like; ½ is none
+    if "⁄" in shown:
+        return ""  # ½
+    if value in range(10):
+        return str(int(value))  # ٣, 三, ㈢, Ⅲ
+    return shown if shown.isascii() and shown.isdigit() else ""  # ⑮
 
 
 def _found(text: str, row: _Row, own: Own) -> Iterator[tuple[int, int]]:
@@ -105,9 +141,7 @@ def _found(text: str, row: _Row, own: Own) -> Iterator[tuple[int, int]]:
             at = core + 1  # within another number, which is longer
             continue
         dialled = match.start()
-        close = not row.touches(dialled) and _CLOSE.fullmatch(
-            text, row.places[core - 1] + 1, row.places[core]
-        )
+        close = not row.touches(dialled) and _CLOSE.fullmatch(text, row.ends[core - 1], row.places[core])
         yield (dialled if close else core), end - 1
         at = end
 
@@ -133,11 +167,15 @@ def _whole(text: str, start: int, end: int, done: int) -> tuple[int, int]:
     """The span from `start` to `end` with "+" and bracket before it, and the marks on its last sign."""
     while end < len(text) and unicodedata.category(text[end]) in _MARKS:
         end += 1
+    # How many brackets of each kind are closed within the number and not opened there.
+    opened = {
+        each: text.count(shut, start, end) - text.count(each, start, end) for each, shut in _CLOSING.items()
+    }
     while start > done:
         before = text[start - 1]
-        shut = _CLOSING.get(before, "")
-        opened = shut and text.count(shut, start, end) > text.count(before, start, end)
-        if before not in _PLUS and not opened:
+        if opened.get(before, 0) > 0:
+            opened[before] -= 1
+        elif before not in _PLUS:
             break
         start -= 1
     return start, end
