@@ -127,7 +127,8 @@ class Batching:
                 await self._moves.until(lambda: self._looked, wait_s)
         finally:
             with suppress(StoreFull):  # an end must not fail for it; nothing more can be done
-                await self._store_pending()
+                async with self._storing:
+                    await self._store_pending()
 
     def _look(self) -> None:
         self._looked = True

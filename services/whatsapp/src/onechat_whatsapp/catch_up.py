@@ -32,7 +32,7 @@ class CatchUp:
         """`linked`: there is a session, so that a connection will be tried."""
         self._batching = batching
         self._clock = clock
-        self._waiting = catch_up.started(clock.now(), linked=linked)
+        self._waiting = catch_up.started(clock.monotonic(), linked=linked)
         self._moves = Moves(clock)
 
     async def hear(self, event: WireEvent) -> None:
@@ -41,19 +41,19 @@ class CatchUp:
 
     def unlinked(self) -> None:
         """The link was ended here: nothing more comes."""
-        self._now_is(catch_up.ended(self._waiting, self._clock.now()))
+        self._now_is(catch_up.ended(self._waiting, self._clock.monotonic()))
 
     async def run(self) -> None:
         """Release what waited once a catch-up is over, until cancelled."""
         while True:
-            waiting, now = self._waiting, self._clock.now()
+            waiting, now = self._waiting, self._clock.monotonic()
             if catch_up.is_over(waiting, now):
-                self._waiting = catch_up.gone(waiting)
+                self._waiting = catch_up.gone(waiting, now)
                 await self._batching.release()
                 if self._waiting.until is not None:  # the next one has begun meanwhile
                     self._batching.hold()
                 continue
-            wait_s = None if waiting.until is None else (waiting.until - now).total_seconds()
+            wait_s = None if waiting.until is None else waiting.until - now
             await self._moves.until(partial(self._is_not, waiting), wait_s)
 
     def _is_not(self, waiting: Waiting) -> bool:
@@ -71,14 +71,14 @@ class CatchUp:
 def _after(waiting: Waiting, event: WireEvent, clock: Clock) -> Waiting:
     match event:
         case Heard():
-            return catch_up.heard(waiting, clock.now())
+            return catch_up.heard(waiting, clock.monotonic())
         case Connected():
-            return catch_up.came(waiting, clock.now())
+            return catch_up.came(waiting, clock.monotonic())
         case CaughtUp():
-            return catch_up.finished(waiting, clock.now())
+            return catch_up.finished(waiting, clock.monotonic())
         case Disconnected() | WireDown():
             return catch_up.broke(waiting)
         case LoggedOut() | Replaced() | Banned() | Outdated():
-            return catch_up.ended(waiting, clock.now())
+            return catch_up.ended(waiting, clock.monotonic())
         case _:
             return waiting

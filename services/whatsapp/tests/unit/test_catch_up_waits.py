@@ -1,13 +1,11 @@
 """When batches wait for a catch-up, and that they never wait for long."""
 
-from datetime import UTC, datetime, timedelta
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onechat_whatsapp.domain import catch_up
-from onechat_whatsapp.domain.catch_up import LONGEST, Waiting
+from onechat_whatsapp.domain.catch_up import LONGEST_S, Waiting
 
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+BOOTED_S = 86_400.0  # the clock stands somewhere
 EVENTS = {
     "came": catch_up.came,
     "heard": catch_up.heard,
@@ -18,7 +16,7 @@ EVENTS = {
 
 
 def at(seconds):
-    return NOON + timedelta(seconds=seconds)
+    return BOOTED_S + seconds
 
 
 def over(waiting, seconds):
@@ -54,7 +52,7 @@ def test_it_is_over_when_nothing_more_can_come():
 
 
 def test_a_later_connection_begins_another_one():
-    live = catch_up.gone(catch_up.finished(catch_up.came(Waiting(), at(0)), at(1)))
+    live = catch_up.gone(catch_up.finished(catch_up.came(Waiting(), at(0)), at(1)), at(1))
 
     waiting = catch_up.came(catch_up.broke(live), at(100))
 
@@ -62,9 +60,15 @@ def test_a_later_connection_begins_another_one():
 
 
 def test_a_connection_that_is_told_of_twice_begins_none():
-    live = catch_up.gone(catch_up.finished(catch_up.came(Waiting(), at(0)), at(1)))
+    live = catch_up.gone(catch_up.finished(catch_up.came(Waiting(), at(0)), at(1)), at(1))
 
     assert catch_up.came(live, at(100)) == live
+
+
+def test_a_connection_that_is_told_of_twice_within_a_catch_up_makes_it_no_longer():
+    waiting = catch_up.came(Waiting(), at(0))
+
+    assert catch_up.came(waiting, at(30)) == waiting
 
 
 def test_a_connection_that_breaks_within_a_catch_up_makes_it_no_longer():
@@ -75,23 +79,43 @@ def test_a_connection_that_breaks_within_a_catch_up_makes_it_no_longer():
     assert over(waiting, 60)
 
 
+def test_a_second_connection_within_a_catch_up_has_a_minute_of_its_own_after_it():
+    """What is still to come of it would else be batched by when it comes."""
+    first = catch_up.came(Waiting(), at(0))
+    second = catch_up.came(catch_up.broke(first), at(50))
+
+    after = catch_up.gone(second, at(60))
+
+    assert (over(second, 60), over(after, 109), over(after, 110)) == (True, False, True)
+    assert catch_up.gone(after, at(110)) == Waiting(online=True)
+
+
+def test_a_second_connection_that_has_brought_all_is_no_catch_up_any_more():
+    second = catch_up.came(catch_up.broke(catch_up.came(Waiting(), at(0))), at(50))
+
+    assert catch_up.gone(catch_up.finished(second, at(52)), at(52)) == Waiting(online=True)
+
+
+def test_a_second_connection_that_broke_too_leaves_nothing_to_wait_for():
+    second = catch_up.came(catch_up.broke(catch_up.came(Waiting(), at(0))), at(50))
+
+    assert catch_up.gone(catch_up.broke(second), at(60)) == Waiting()
+
+
 def test_a_message_before_the_word_of_a_connection_begins_one():
     """The library may give the first messages before it says that it is connected."""
     waiting = catch_up.heard(Waiting(), at(0))
 
     assert not over(waiting, 59)
-    assert catch_up.came(waiting, at(10)).until == waiting.until
     assert over(waiting, 60)
+    assert catch_up.heard(waiting, at(30)) == waiting
+    assert catch_up.came(waiting, at(10)) == catch_up.came(Waiting(), at(10))
 
 
 def test_a_message_on_a_standing_connection_begins_none():
     live = Waiting(online=True)
 
     assert catch_up.heard(live, at(0)) == live
-
-
-def test_a_clock_that_is_set_back_makes_nothing_wait_for_longer():
-    assert over(catch_up.came(Waiting(), at(3600)), 0)
 
 
 @settings(deadline=None)
@@ -102,10 +126,10 @@ def test_whatever_comes_nothing_waits_for_more_than_a_minute_of_connection(told)
     for event, pause in told:
         second += pause
         if catch_up.is_over(waiting, at(second)):
-            waiting = catch_up.gone(waiting)
+            waiting, began = catch_up.gone(waiting, at(second)), second
         was, waiting = waiting, EVENTS[event](waiting, at(second))
         if was.until is None:
             began = second
         if waiting.until is not None:
-            assert waiting.until - at(began) <= 2 * LONGEST
-            assert not waiting.connected or waiting.until - at(second) <= LONGEST
+            assert waiting.until - at(began) <= 2 * LONGEST_S
+            assert not waiting.connected or waiting.until - at(second) <= LONGEST_S
