@@ -2,6 +2,7 @@
 
 It is the library's own SQLite file. The gateway reads it from its own process, without the library, and never
 writes: two copies of SQLite in one process would drop each other's locks. Tables: whatsmeow's schema 15.
+Names are read as bytes, since people give them to themselves and the library keeps what is no UTF-8 too.
 """
 
 import contextlib
@@ -18,6 +19,12 @@ BUSY_MS: Final = 2_000  # how long a read waits for the child's write
 NUMBERS: Final = "@s.whatsapp.net"
 LIDS: Final = "@lid"
 
+# The tables are not there yet, it is no session that the library would take, or it is being removed.
+_NOTHING_TO_READ: Final = (
+    *(apsw.SQLError, apsw.NotADBError, apsw.CorruptError),
+    *(apsw.CantOpenError, apsw.IOError),
+)
+
 Rows = list[tuple[Any, ...]]
 
 
@@ -33,23 +40,25 @@ class SessionFile:
 
     def me(self) -> Me | None:
         """Whose device it is."""
-        for jid, lid, name in self._rows("SELECT jid, lid, push_name FROM whatsmeow_device LIMIT 1"):
-            return Me(number=_without_device(jid), lid=_without_device(lid or ""), push_name=name or "")
+        rows = self._rows("SELECT jid, lid, CAST(push_name AS BLOB) FROM whatsmeow_device LIMIT 1")
+        for jid, lid, name in rows:
+            return Me(number=_without_device(jid), lid=_without_device(lid or ""), push_name=_name(name))
         return None
 
     def contacts(self) -> list[Contact]:
         """Everybody it knows."""
         rows = self._rows(
-            "SELECT their_jid, full_name, first_name, push_name, business_name FROM whatsmeow_contacts"
+            "SELECT CAST(their_jid AS BLOB), CAST(full_name AS BLOB), CAST(first_name AS BLOB),"
+            " CAST(push_name AS BLOB), CAST(business_name AS BLOB) FROM whatsmeow_contacts"
             " WHERE our_jid = (SELECT jid FROM whatsmeow_device LIMIT 1)"
         )
         return [
             Contact(
-                id=_without_device(jid),
-                full_name=full or "",
-                first_name=first or "",
-                push_name=push or "",
-                business_name=business or "",
+                id=_without_device(_name(jid)),
+                full_name=_name(full),
+                first_name=_name(first),
+                push_name=_name(push),
+                business_name=_name(business),
             )
             for jid, full, first, push, business in rows
         ]
@@ -72,8 +81,7 @@ class SessionFile:
     def _rows(self, query: str, *values: str) -> Rows:
         with self._opened() as connection:
             if connection is not None:
-                # The tables are not there yet, or it is no session that the library would take.
-                with contextlib.suppress(apsw.SQLError, apsw.NotADBError):
+                with contextlib.suppress(*_NOTHING_TO_READ):
                     return list(connection.execute(query, values))
         return []
 
@@ -89,6 +97,10 @@ class SessionFile:
             yield connection
         finally:
             connection.close()
+
+
+def _name(stored: bytes | None) -> str:
+    return (stored or b"").decode("utf-8", "replace")
 
 
 def _without_device(jid: str) -> str:

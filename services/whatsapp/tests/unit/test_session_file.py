@@ -1,0 +1,62 @@
+"""What the gateway reads in the library's session, whatever stands there."""
+
+import apsw
+import pytest
+from onechat_whatsapp.wire.ports import Contact
+from onechat_whatsapp.wire.session_file import SessionFile
+
+from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
+from tests.fakes.whatsapp_scripts import BOB, CAT
+from tests.fakes.whatsapp_world import write_session
+
+
+def contact(jid: str, name: str) -> Contact:
+    return Contact(id=jid, full_name=name, first_name="", push_name=name, business_name="")
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Ann's, who knows Bob and Cat."""
+    account = WhatsAppAccount(OWNER)
+    account.contacts = [contact(BOB, "Bob"), contact(CAT, "Cat")]
+    write_session(tmp_path / "session.db", account)
+    return SessionFile(tmp_path / "session.db")
+
+
+def test_names_that_are_no_utf8_are_read_as_far_as_they_are(session):
+    """Others choose them, and the library keeps what comes: one of them must not hide all the rest."""
+    with apsw.Connection(str(session.path)) as db:
+        db.execute("UPDATE whatsmeow_device SET push_name = CAST(x'41edA0bd42' AS TEXT)")
+        db.execute(
+            "UPDATE whatsmeow_contacts SET push_name = CAST(x'426fff62' AS TEXT), full_name = NULL"
+            " WHERE their_jid = ?",
+            (BOB,),
+        )
+
+    names = {each.id: each.push_name for each in session.contacts()}
+    me = session.me()
+
+    assert names == {BOB: "Bo\ufffdb", CAT: "Cat"}
+    assert me is not None
+    assert (me.number, me.push_name[0], me.push_name[-1]) == (OWNER.number, "A", "B")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database" * 1000])
+def test_what_is_no_session_holds_nothing(tmp_path, content):
+    path = tmp_path / "session.db"
+    if content is not None:
+        path.write_bytes(content)
+    session = SessionFile(path)
+
+    assert (session.is_linked(), session.me(), session.contacts()) == (False, None, [])
+    assert (session.number_of("1@lid"), session.lid_of(BOB)) == ("", "")
+
+
+def test_a_session_that_is_damaged_holds_what_can_be_read_and_raises_nothing(session):
+    """The gateway goes on without it, and says that it is not linked."""
+    whole = session.path.read_bytes()
+    for place in range(100, len(whole), 512):
+        session.path.write_bytes(whole[:place] + b"\xff" * 64 + whole[place + 64 :])
+
+        session.contacts()
+        session.me()
