@@ -24,6 +24,7 @@ from tests.fakes.clock import ManualClock
 from tests.fakes.loopback import TOKENS
 from tests.fakes.stores import store_at
 from tests.fakes.whatsapp_account import WhatsAppAccount
+from tests.fakes.whatsapp_link_bench import Call
 from tests.fakes.whatsapp_wire import FakeWire
 
 ROME = ZoneInfo("Europe/Rome")
@@ -44,7 +45,7 @@ class House:
 
     async def pair(self, phone: str) -> None:
         """As /whatsapp pair does."""
-        await self.gateway.servicer.Pair(v1.PairRequest(phone=phone), None)
+        await self.gateway.servicer.Pair(v1.PairRequest(phone=phone), Call())
 
     async def unlink(self) -> None:
         """As /whatsapp unlink does."""

@@ -61,6 +61,13 @@ class User:
         return list(self.heard.values())
 
 
+class Call:
+    """What a servicer is told of the call that it answers, as far as the link's looks at it."""
+
+    async def send_initial_metadata(self, metadata: tuple[()]) -> None:
+        """Nobody waits for it here."""
+
+
 @dataclass
 class Running:
     """A gateway's link at work."""
@@ -77,7 +84,7 @@ class Running:
 
     async def pair(self, phone: str = "+1 555 000 1111", request_id: str = "") -> v1.PairResponse:
         """What Pair answers."""
-        return await self.rooms.servicer.Pair(v1.PairRequest(phone=phone, request_id=request_id), None)
+        return await self.rooms.servicer.Pair(v1.PairRequest(phone=phone, request_id=request_id), Call())
 
     async def unlink(self, request_id: str = "") -> bool:
         """What Unlink answers."""
@@ -117,6 +124,9 @@ class LinkBench:
         self.account = account
         self.clock = ManualClock(NOON)
         self.user = User()
+        self.names_asked = 0  #: how often a chat's name was asked for
+        self.name_waits = asyncio.Event()  #: while it is not set, names wait
+        self.name_waits.set()
         self.unlinked = 0  #: how often the rooms that read were told of an unlinking
         self.vfs: str | None = None  #: of the store; None for SQLite's own
 
@@ -139,7 +149,7 @@ class LinkBench:
                 board=board,
                 clock=self.clock,
                 zone=ROME,
-                name_of=_name_of,
+                name_of=self._name_of,
                 waiting=lambda: 3,
                 unlinked=self._unlinked,
             )
@@ -154,11 +164,12 @@ class LinkBench:
     def _unlinked(self) -> None:
         self.unlinked += 1
 
+    async def _name_of(self, chat: str) -> str:
+        self.names_asked += 1
+        await self.name_waits.wait()
+        return NAMES.get(chat, chat)
+
 
 def linked_account() -> SlowAccount:
     """An account whose session is here."""
     return SlowAccount(OWNER)
-
-
-async def _name_of(chat: str) -> str:
-    return NAMES.get(chat, chat)

@@ -64,9 +64,14 @@ def mention(text: str = "@15550001111 look", *, chat: str = GARDEN, at_s: float 
     return heard(text, chat=chat, at_s=at_s, mentions=(ANN,))
 
 
-def undecryptable(*, chat: str = BOB, at_s: float = 0) -> Undecryptable:
-    """A message without a key."""
-    return Undecryptable(chat=chat, sender=BOB, time=NOON + timedelta(seconds=at_s))
+def undecryptable(*, chat: str = BOB, at_s: float = 0, message_id: str = "") -> Undecryptable:
+    """A message of Bob's without a key; with an id of its own unless given."""
+    return Undecryptable(
+        message_id=message_id or f"3EB0{next(_numbers):08X}",
+        chat=chat,
+        sender=BOB,
+        time=NOON + timedelta(seconds=at_s),
+    )
 
 
 def flood(messages: int = 5_000, chats: int = 200, *, every_s: float = 1) -> Iterator[Heard]:

@@ -46,6 +46,8 @@ class LinkServicer:
             response = v1.PairResponse(code=given.code, expire_time=_timestamp(given.expires))
             return response.SerializeToString()
 
+        # From here on the caller's channel does not try again by itself: WhatsApp counts who asks for codes.
+        await context.send_initial_metadata(())
         body = call_body("Pair", request)
         answer = await self._codes.once(request_id=request.request_id, body=body, answer=ask)
         return v1.PairResponse.FromString(answer)

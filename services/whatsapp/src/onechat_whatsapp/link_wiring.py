@@ -54,7 +54,7 @@ async def opened_link(
     await link.open(session=await wire.is_linked())
     connecting = Connecting(wire, link, store, clock, unlinked=unlinked)
     pairing = Pairing(wire, link, connecting, store, notices, clock)
-    silence = Silence(store, link, notices, board, name_of, clock, zone)
+    silence = Silence(store, link, notices, board, name_of, wire.me, clock, zone)
     silence.open()
     return LinkRooms(
         link=link,

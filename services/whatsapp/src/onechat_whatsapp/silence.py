@@ -18,12 +18,15 @@ from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import silence_rows
 from onechat_whatsapp.domain import silence as rules
+from onechat_whatsapp.domain.chat_ids import LISTS, bare, is_group, server_of
 from onechat_whatsapp.domain.silence import Missing, Quiet
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
 from onechat_whatsapp.wire.events import GroupRenamed, Heard, Undecryptable, WireEvent
+from onechat_whatsapp.wire.ports import Me
 
 NameOf = Callable[[str], Awaitable[str]]  # a chat's id → its name, or what the user knows it by
+Owner = Callable[[], Awaitable[Me | None]]  # who is linked
 
 LOOK_S: Final = 60.0
 _KEPT_EVERY_S: Final = 600.0
@@ -42,6 +45,7 @@ class Silence:
         notices: Notices,
         board: HealthBoard,
         name_of: NameOf,
+        owner: Owner,
         clock: Clock,
         zone: tzinfo,
     ) -> None:
@@ -51,6 +55,7 @@ class Silence:
         self._notices = notices
         self._board = board
         self._name_of = name_of
+        self._owner = owner
         self._clock = clock
         self._zone = zone
         self._mark = clock.monotonic()  # up to then the gap is counted
@@ -84,13 +89,11 @@ class Silence:
         """Take what `event` says of what comes, and of what could not be decrypted. Raises StoreFull."""
         now = self._clock.now()
         match event:
-            case Undecryptable(chat=chat, sender=sender, time=time):
-                await self._store.write(
-                    lambda db: silence_rows.add_undecryptable(db, chat, sender, time, now)
-                )
-            case Heard(chat=chat, time=time, retry=retry) if retry:
-                await self._store.write(lambda db: silence_rows.came_after_all(db, chat, time))
-            case Heard() | GroupRenamed():
+            case Undecryptable():
+                await self._note(event, now)
+            case Heard():
+                await self._forget(event)
+            case GroupRenamed():
                 pass
             case _:
                 return
@@ -119,6 +122,34 @@ class Silence:
                 await self._keep()
         await self._tell_missing(now)
         self._show()
+
+    async def _note(self, event: Undecryptable, now: datetime) -> None:
+        """Count a message without a key, unless it is of the user's own chat, which is not read."""
+        chat = event.sender if server_of(event.chat) == LISTS else event.chat
+        owner = await self._owner()
+        if owner is not None and bare(chat) in (owner.number, owner.lid):
+            return
+        await self._store.write(
+            lambda db: silence_rows.add_undecryptable(db, chat, event.message_id, event.time, now)
+        )
+
+    async def _forget(self, heard: Heard) -> None:
+        """What has come is not missing, whichever of its ids the chat had then."""
+        chats = {heard.chat}
+        if server_of(heard.chat) == LISTS:
+            chats = {heard.sender, heard.sender_alt}
+        elif not is_group(heard.chat):
+            chats |= {heard.recipient_alt if heard.from_me else heard.sender_alt}
+
+        def missing(db: apsw.Connection) -> list[str]:
+            return [chat for chat in chats if silence_rows.is_missing(db, chat, heard.message_id)]
+
+        def forget(db: apsw.Connection) -> None:
+            for chat in found:
+                silence_rows.came_after_all(db, chat, heard.message_id)
+
+        if found := self._store.read(missing):
+            await self._store.write(forget)
 
     async def _came(self, now: datetime) -> None:
         """Something came: the gap is over, the next begins."""
@@ -175,14 +206,16 @@ class Silence:
             self._quiet = replace(self._quiet, told=True)
 
     async def _tell_missing(self, now: datetime) -> None:
-        before = now - rules.COMES_AGAIN_WITHIN
-        missing = self._store.read(lambda db: silence_rows.untold(db, before))
+        before = rules.noticed_before(self._link.now, now)
+        missing = self._store.read(lambda db: silence_rows.untold(db, before, now))
         last = self._store.read(silence_rows.last_told)
-        if not missing or (last is not None and now - last < rules.TOLD_APART):
+        if not missing or (last is not None and rules.lately(last, now, rules.TOLD_APART)):
             return
         notice = rules.missing_notice(await self._named(missing), now, self._zone)
 
         def keep(db: apsw.Connection) -> None:
+            if silence_rows.untold(db, before, now) != missing:
+                return  # one of them has come meanwhile: the next look tells of the others
             silence_rows.set_told(db, before, now)
             self._notices.put(db, notice)
 

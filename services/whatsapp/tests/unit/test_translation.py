@@ -200,10 +200,57 @@ def test_what_is_no_text_that_stays_is_not_read(name: str) -> None:
     assert translated(not_read()[name]) == []
 
 
+def test_a_picture_that_could_not_be_decrypted_before_has_come_without_a_text() -> None:
+    """It isn't read; but it is not missing any more either."""
+    picture = content(imageMessage={"mimetype": "image/jpeg", "caption": "cap"})
+
+    found = heard(said(picture, chat=BOB, sender=BOB, retry=1))
+
+    assert (found.message_id, found.chat, found.text, found.retry) == ("3EB0AA", BOB, "", 1)
+    assert heard(said(text("x", expiration=86_400), chat=BOB, sender=BOB, retry=1)).text == ""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"message": {"senderKeyDistributionMessage": {"groupID": GARDEN}}, "chat": GARDEN, "sender": BOB},
+        {"message": {}, "chat": BOB, "sender": BOB},
+        {"message": {"conversation": "hi"}, "chat": BOB, "sender": BOB, "asked": "REQUEST"},
+        {"message": {"stickerMessage": {}}, "chat": "status@broadcast", "sender": BOB},
+    ],
+    ids=["a key", "nothing", "asked of the phone", "a status"],
+)
+def test_what_came_late_and_says_nothing_of_a_message_is_nothing(event: dict[str, Any]) -> None:
+    fields = {name: value for name, value in event.items() if name != "message"}
+
+    assert translated(said(content(**event["message"]), retry=1, **fields)) == []
+
+
 def test_a_message_without_a_key_is_told_with_its_chat_and_time() -> None:
     found = translated(keyless(chat=GARDEN, sender="15550002222:7@s.whatsapp.net"))
 
-    assert found == [Undecryptable(chat=GARDEN, sender=BOB, time=datetime(2027, 1, 15, 8, tzinfo=UTC))]
+    assert found == [
+        Undecryptable(message_id="3EB0AA", chat=GARDEN, sender=BOB, time=datetime(2027, 1, 15, 8, tzinfo=UTC))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("around", "chat"),
+    [
+        ({"chat": BOB_LID, "sender": BOB_LID, "sender_alt": BOB}, BOB),
+        ({"chat": BOB_LID, "sender": BOB_LID}, BOB_LID),
+        ({"chat": BOB_LID, "sender": ANN_LID, "sender_alt": ANN, "recipient_alt": BOB, "from_me": True}, BOB),
+        ({"chat": GARDEN, "sender": BOB_LID, "sender_alt": BOB}, GARDEN),
+        ({"chat": LIST, "sender": BOB}, LIST),
+    ],
+)
+def test_a_message_without_a_key_is_of_the_chat_by_number_where_that_is_said(
+    around: dict[str, Any], chat: str
+) -> None:
+    (found,) = translated(keyless(**around))
+
+    assert isinstance(found, Undecryptable)
+    assert found.chat == chat
 
 
 @pytest.mark.parametrize(
@@ -213,6 +260,13 @@ def test_a_message_without_a_key_is_told_with_its_chat_and_time() -> None:
         {"hide": True, "chat": BOB, "sender": BOB},
         {"chat": "status@broadcast", "sender": BOB},
         {"chat": ANNOUNCED, "sender": ANNOUNCED},
+        {"chat": ANN, "sender": ANN, "from_me": True},
+        {"chat": ANN_LID, "sender": ANN, "sender_alt": ANN_LID, "from_me": True},
+        {"chat": ANN_LID, "sender": ANN, "recipient_alt": ANN, "from_me": True},
+        {"chat": BOB, "sender": ANN, "from_me": True, "category": "peer"},
+        {"chat": BOB, "sender": BOB, "edit": "1"},
+        {"chat": BOB, "sender": BOB, "message_id": ""},
+        {"chat": LIST, "sender": ANN, "from_me": True},
     ],
 )
 def test_what_would_not_have_been_read_with_a_key_is_not_missed(around: dict[str, Any]) -> None:

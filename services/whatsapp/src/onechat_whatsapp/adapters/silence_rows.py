@@ -13,6 +13,7 @@ from onechat_whatsapp.domain.silence import GAPS_OF, Missing, Quiet
 
 KEPT: Final = timedelta(days=90)  #: how long a message that could not be decrypted counts
 _DAY: Final = 86_400_000_000  # microseconds
+_UNTOLD: Final = "told = 0 AND (noticed_time <= ?1 OR noticed_time > ?2)"
 
 
 def quiet(db: apsw.Connection) -> Quiet:
@@ -39,7 +40,8 @@ def add_gap(db: apsw.Connection, ended: datetime, gap_s: float) -> None:
         " ON CONFLICT (day) DO UPDATE SET longest_s = max(longest_s, excluded.longest_s)",
         (day, gap_s),
     )
-    db.execute("DELETE FROM gap_days WHERE day < ? - ?", (day, GAPS_OF.days))
+    # A day that is still to come was noted before the clock was set back.
+    db.execute("DELETE FROM gap_days WHERE day < ?1 - ?2 OR day > ?1", (day, GAPS_OF.days))
 
 
 def longest_gap_s(db: apsw.Connection, now: datetime) -> float | None:
@@ -51,23 +53,25 @@ def longest_gap_s(db: apsw.Connection, now: datetime) -> float | None:
     return None if found is None else float(found)
 
 
-def add_undecryptable(db: apsw.Connection, chat: str, sender: str, time: datetime, now: datetime) -> None:
-    """A message could not be decrypted; the same one twice counts once."""
+def add_undecryptable(db: apsw.Connection, chat: str, message: str, time: datetime, now: datetime) -> None:
+    """The message of that id could not be decrypted; the same one twice counts once."""
     db.execute(
-        "INSERT INTO undecryptable (chat, sender, time, noticed_time, told) VALUES (?, ?, ?, ?, 0)"
+        "INSERT INTO undecryptable (chat, message, time, noticed_time, told) VALUES (?, ?, ?, ?, 0)"
         " ON CONFLICT DO NOTHING",
-        (chat, sender, micros(time), micros(now)),
+        (chat, message, micros(time), micros(now)),
     )
     db.execute("DELETE FROM undecryptable WHERE noticed_time < ?", (micros(now - KEPT),))
 
 
-def came_after_all(db: apsw.Connection, chat: str, time: datetime) -> None:
-    """A message that could not be decrypted has come once more and could be; one of that second."""
-    db.execute(
-        "DELETE FROM undecryptable WHERE rowid IN"
-        " (SELECT rowid FROM undecryptable WHERE chat = ? AND time = ? LIMIT 1)",
-        (chat, micros(time)),
-    )
+def is_missing(db: apsw.Connection, chat: str, message: str) -> bool:
+    """Whether the message of that id counts as one that could not be decrypted."""
+    found = db.execute("SELECT 1 FROM undecryptable WHERE chat = ? AND message = ?", (chat, message)).get
+    return found is not None
+
+
+def came_after_all(db: apsw.Connection, chat: str, message: str) -> None:
+    """The message of that id has come once more and could be decrypted."""
+    db.execute("DELETE FROM undecryptable WHERE chat = ? AND message = ?", (chat, message))
 
 
 def undecryptable(db: apsw.Connection) -> int:
@@ -75,12 +79,11 @@ def undecryptable(db: apsw.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM undecryptable").get)
 
 
-def untold(db: apsw.Connection, noticed_before: datetime) -> list[Missing]:
-    """What the user was not told of, chat by chat, noticed up to that instant."""
+def untold(db: apsw.Connection, noticed_before: datetime, now: datetime) -> list[Missing]:
+    """What the user was not told of, chat by chat, noticed up to then, or by a clock that was ahead."""
     rows: list[Any] = db.execute(
-        "SELECT chat, count(*), min(time), max(time) FROM undecryptable"
-        " WHERE told = 0 AND noticed_time <= ? GROUP BY chat",
-        (micros(noticed_before),),
+        f"SELECT chat, count(*), min(time), max(time) FROM undecryptable WHERE {_UNTOLD} GROUP BY chat",
+        (micros(noticed_before), micros(now)),
     ).fetchall()
     return [
         Missing(chat=chat, count=count, first=instant(first), last=instant(last))
@@ -89,11 +92,8 @@ def untold(db: apsw.Connection, noticed_before: datetime) -> list[Missing]:
 
 
 def set_told(db: apsw.Connection, noticed_before: datetime, now: datetime) -> None:
-    """The user is told of what `untold` gave for the same instant."""
-    db.execute(
-        "UPDATE undecryptable SET told = ? WHERE told = 0 AND noticed_time <= ?",
-        (micros(now), micros(noticed_before)),
-    )
+    """The user is told of what `untold` gave for the same instants."""
+    db.execute(f"UPDATE undecryptable SET told = ?2 WHERE {_UNTOLD}", (micros(noticed_before), micros(now)))
 
 
 def last_told(db: apsw.Connection) -> datetime | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from onechat_whatsapp.domain.link import LinkNow, LinkState
 from onechat_whatsapp.domain.notices import Notice, key_of, told_time
 
 LINKED_FOR: Final = timedelta(days=7)  #: before that nothing is known of how often somebody writes
@@ -48,9 +49,24 @@ def odd_after(longest_s: float | None) -> float | None:
 def is_odd(quiet: Quiet, longest_s: float | None, linked_since: datetime | None, now: datetime) -> bool:
     """Whether the user should look. `longest_s` is the longest gap of the last 14 days that has ended."""
     after = odd_after(longest_s)
-    if after is None or linked_since is None or now - linked_since < LINKED_FOR:
+    if after is None or linked_since is None or lately(linked_since, now, LINKED_FOR):
         return False
     return quiet.connected_s >= after
+
+
+def lately(then: datetime, now: datetime, within: timedelta) -> bool:
+    """Whether `then` is less than `within` ago; not where it is still to come, for the clock was set back."""
+    return timedelta() <= now - then < within
+
+
+def noticed_before(link: LinkNow, now: datetime) -> datetime:
+    """Up to when a message must have been noticed to count as missing for good.
+
+    WhatsApp is asked for it once more, which needs a connection that stands; one that never stands for so
+    long holds nothing up for more than a day.
+    """
+    steady = link.state is LinkState.CONNECTED and not lately(link.since, now, COMES_AGAIN_WITHIN)
+    return now - (COMES_AGAIN_WITHIN if steady else TOLD_APART)
 
 
 def silent(last: datetime, zone: tzinfo) -> str:

@@ -27,14 +27,14 @@ CREATE TABLE gap_days (
     longest_s REAL NOT NULL
 ) STRICT;
 
--- Messages that came and could not be decrypted.
+-- Messages that came and could not be decrypted, until they come after all.
 CREATE TABLE undecryptable (
-    chat TEXT NOT NULL,
-    sender TEXT NOT NULL,
+    chat TEXT NOT NULL, -- WhatsApp's id of it
+    message TEXT NOT NULL, -- WhatsApp's id
     time INTEGER NOT NULL, -- WhatsApp's
     noticed_time INTEGER NOT NULL, -- ours
     told INTEGER NOT NULL, -- when the user was told; 0: not yet
-    PRIMARY KEY (chat, sender, time)
+    PRIMARY KEY (chat, message)
 ) STRICT;
 
 CREATE INDEX undecryptable_untold ON undecryptable (noticed_time) WHERE told = 0;

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """A text message. What is no text of a chat, an edit, view-once or disappearing, never becomes one;
-    nor does what came in a status, a newsletter or the user's chat with themselves.
+    """A text message. What is no text of a chat, an edit, view-once or disappearing, never becomes one; nor
+    does what came in a status, a newsletter or the user's chat with themselves.
 
     The same message may come again, with the same `chat` and `message_id`: after a reconnect, or because
     WhatsApp was asked for it once more.
@@ -29,7 +29,9 @@ class Heard:
     recipient_alt: str  #: of the user's own private message: the other person by number; else ""
     from_me: bool  #: the user wrote it, on any device but this one
     is_group: bool  #: `chat` is a "…@g.us"
-    text: str  #: never empty, as it was typed; a mention is "@" and the digits of an id
+    #: As it was typed; a mention is "@" and the digits of an id. "" only where `retry`: what could not be
+    #: decrypted before has come, and is no text to read.
+    text: str
     mentions: tuple[str, ...]  #: ids of those who are mentioned, by number or LID; `chat` where all of it are
     quoted_author: str  #: who wrote what this replies to; "" when it replies to nothing
     push_name: str  #: what the sender calls themselves; may be ""
@@ -39,9 +41,13 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undecryptable:
-    """A message came that this device has no key for. It may yet come again as `Heard`."""
+    """A message came that this device has no key for. It may yet come again as `Heard`, with its id.
 
-    chat: str
+    What would not be read with a key never becomes one, as far as WhatsApp says: view-once and the like.
+    """
+
+    message_id: str  #: never empty, unique within its chat
+    chat: str  #: a person's id, by number where WhatsApp said it; a group's; a "…@broadcast" list's
     sender: str
     time: datetime
 

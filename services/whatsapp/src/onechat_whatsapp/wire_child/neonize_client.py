@@ -37,6 +37,7 @@ from onechat_whatsapp.wire.ports import (
     PairingRefused,
     WireGone,
 )
+from onechat_whatsapp.wire_child.disappearing import Disappearing
 from onechat_whatsapp.wire_child.send_failures import failure_of, upload_failure_of
 from onechat_whatsapp.wire_child.session_lock import SessionLock
 from onechat_whatsapp.wire_child.translation import WANTED, translated
@@ -44,7 +45,7 @@ from onechat_whatsapp.wire_child.translation import WANTED, translated
 DIAL_S: Final = 45.0  # for a first word from WhatsApp
 PAIR_S: Final = 30.0  # for WhatsApp to be ready for a pairing
 SEND_S: Final = 90.0  # the library itself gives up after 75, but may hang after a lost connection
-STOP_S: Final = 3.0
+STOP_S: Final = 2.0
 HUNG_MAX: Final = 8  # then a new process is due
 THREADS: Final = 64  # the library keeps one for a connection, and one for each send that hangs
 NAME: Final = "onechat"  # in the phone's list of linked devices
@@ -79,6 +80,7 @@ class NeonizeLibrary:
         self._send_s = send_s
         self._hung = 0  #: sends that hold a thread for ever
         self._lock = SessionLock(session)
+        self._disappearing = Disappearing()
         self._emit = emit
         self._proxy = environment.get("HTTPS_PROXY", "")
         self._loop = asyncio.get_running_loop()
@@ -243,7 +245,7 @@ class NeonizeLibrary:
         """No await in it, so that events keep their order."""
         self._first.set()
         try:
-            events = translated(event)
+            events = [] if self._disappearing.covers(event) else translated(event)
         except Exception as error:  # noqa: BLE001 - the library would swallow it; one event must not end the rest
             print(
                 f"{type(error).__name__}: an event could not be read: {type(event).__name__}", file=sys.stderr

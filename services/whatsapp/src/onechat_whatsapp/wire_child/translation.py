@@ -58,13 +58,14 @@ _WRAPPERS: Final = (
     "spoilerMessage",
 )
 _WRAPPED_AT_MOST: Final = 5
+_TEXT_MAX: Final = 200_000  # characters; WhatsApp's own programs let 65,536 be typed
+_NAME_MAX: Final = 4_096  # likewise, of 25
+_LATEST_S: Final = int(datetime(9998, 1, 1, tzinfo=UTC).timestamp())
+_KEYS: Final = frozenset({"senderKeyDistributionMessage", "messageContextInfo"})
 
 
 def translated(event: Any) -> list[WireEvent]:
-    """What `event`, a protobuf object of neonize's, says; nothing for what is not read.
-
-    Raises OverflowError for a time that no clock shows.
-    """
+    """What `event`, a protobuf object of neonize's, says; nothing for what is not read."""
     return list(_translated(event))
 
 
@@ -75,9 +76,9 @@ def _translated(event: Any) -> Iterator[WireEvent]:
         case "UndecryptableMessage":
             yield from _undecryptable(event)
         case "GroupInfoEvent" if event.HasField("Name"):
-            yield GroupRenamed(chat=_id(event.JID), name=event.Name.Name)
+            yield GroupRenamed(chat=group_of(event), name=_words(event.Name.Name))
         case "JoinedGroup":
-            yield GroupRenamed(chat=_id(event.GroupInfo.JID), name=event.GroupInfo.GroupName.Name)
+            yield GroupRenamed(chat=group_of(event.GroupInfo), name=_words(event.GroupInfo.GroupName.Name))
         case _:
             yield from _of_the_link(event)
 
@@ -101,19 +102,21 @@ def _of_the_link(event: Any) -> Iterator[WireEvent]:
         case "ClientOutdated":
             yield Outdated()
         case "ConnectFailure":  # the library does not try again after it
-            yield WireDown(
-                why=f"WhatsApp refused the connection: {_word(event, 'Reason')} {event.Message}".strip()
-            )
+            why = f"{_word(event, 'Reason')} {_words(event.Message)}".strip()
+            yield WireDown(why=f"WhatsApp refused the connection: {why}")
 
 
 def _messages(event: Any) -> Iterator[Heard]:
-    source, said = event.Info.MessageSource, _text_of(event.Message)
-    if said is None or not event.Info.ID or not _is_read(source) or _passes(event):
+    source = event.Info.MessageSource
+    said = None if _passes(event) else _text_of(event.Message)
+    if said is None and _came_late(event):
+        said = "", None
+    if said is None or not event.Info.ID or not _is_read(source):
         return
     text, context = said
     chat = _id(source.Chat)
     yield Heard(
-        message_id=event.Info.ID,
+        message_id=_words(event.Info.ID),
         chat=chat,
         sender=_id(source.Sender),
         sender_alt=_id(source.SenderAlt),
@@ -122,8 +125,8 @@ def _messages(event: Any) -> Iterator[Heard]:
         is_group=is_group(chat),
         text=text,
         mentions=_mentions(context, chat),
-        quoted_author=bare(context.participant) if context is not None and context.stanzaID else "",
-        push_name=event.Info.Pushname,
+        quoted_author=bare(_words(context.participant)) if context is not None and context.stanzaID else "",
+        push_name=_push_name(event.Info),
         time=_time(event.Info),
         retry=event.RetryCount,
     )
@@ -131,16 +134,33 @@ def _messages(event: Any) -> Iterator[Heard]:
 
 def _undecryptable(event: Any) -> Iterator[Undecryptable]:
     """One that this device is not meant to have (view-once), or that no program shows, is none."""
-    source = event.Info.MessageSource
-    hidden = _word(event, "DecryptFailMode") == "DECRYPT_FAIL_HIDE"
-    if not event.IsUnavailable and not hidden and _is_read(source):
-        yield Undecryptable(chat=_id(source.Chat), sender=_id(source.Sender), time=_time(event.Info))
+    info, source = event.Info, event.Info.MessageSource
+    hidden = event.IsUnavailable or _word(event, "DecryptFailMode") == "DECRYPT_FAIL_HIDE"
+    unread = hidden or info.Edit or info.Category == "peer" or not info.ID or not _is_read(source)
+    chat = chat_of(source)
+    if unread or (source.IsFromMe and server_of(chat) == LISTS):  # each on the list has it in their own chat
+        return
+    yield Undecryptable(message_id=_words(info.ID), chat=chat, sender=_id(source.Sender), time=_time(info))
+
+
+def chat_of(source: Any) -> Jid:
+    """The chat that a message came in; a person's by number where WhatsApp says it."""
+    chat = _id(source.Chat)
+    if server_of(chat) != LIDS:
+        return chat
+    return _id(source.RecipientAlt if source.IsFromMe else source.SenderAlt) or chat
+
+
+def group_of(event: Any) -> Jid:
+    """The group that an event, or a description, is about."""
+    return _id(event.JID)
 
 
 def _is_read(source: Any) -> bool:
     """Whether it is of a chat that is read: no status, no newsletter, not the user's with themselves."""
     chat = _id(source.Chat)
-    to_self = source.IsFromMe and chat in (_id(source.Sender), _id(source.SenderAlt))
+    own = {_id(source.Sender), _id(source.SenderAlt)} - {""}
+    to_self = source.IsFromMe and (chat in own or _id(source.RecipientAlt) in own)
     return server_of(chat) in _CHATS and source.Chat.User not in _NOBODY and not to_self
 
 
@@ -153,18 +173,30 @@ def _passes(event: Any) -> bool:
     return flagged or bool(event.Info.Edit or event.UnavailableRequestID) or event.Info.Category == "peer"
 
 
+def _came_late(event: Any) -> bool:
+    """Whether it is what could not be decrypted before, and not only the key for what is still to come."""
+    within = {field.name for field, _ in event.Message.ListFields()}
+    return event.RetryCount > 0 and not event.UnavailableRequestID and bool(within - _KEYS)
+
+
 def _text_of(message: Any) -> tuple[str, Any] | None:
     """The text of `message`, and its context or None; None without a text to read."""
     for _ in range(_WRAPPED_AT_MOST):
         if wrapper := next((name for name in _WRAPPERS if message.HasField(name)), None):
             message = getattr(message, wrapper).message
     if not message.HasField("extendedTextMessage"):
-        return (message.conversation, None) if message.conversation else None
+        return (_words(message.conversation)[:_TEXT_MAX], None) if message.conversation else None
     extended = message.extendedTextMessage
     context = extended.contextInfo
     # The library's own flag is often unset where a time to disappear is set.
     passes = extended.viewOnce or context.expiration or context.afterReadDuration or context.isGroupStatus
-    return None if passes or not extended.text else (extended.text, context)
+    return None if passes or not extended.text else (_words(extended.text)[:_TEXT_MAX], context)
+
+
+def _push_name(info: Any) -> str:
+    """Empty for one that is no name; a part of it could be a part of a number."""
+    name = _words(info.Pushname)
+    return name if len(name) <= _NAME_MAX else ""
 
 
 def _mentions(context: Any, chat: Jid) -> tuple[str, ...]:
@@ -172,15 +204,21 @@ def _mentions(context: Any, chat: Jid) -> tuple[str, ...]:
     if context is None:
         return ()
     everybody = (chat,) if context.nonJIDMentions else ()
-    return (*filter(None, map(bare, context.mentionedJID)), *everybody)
+    return (*filter(None, map(bare, map(_words, context.mentionedJID))), *everybody)
 
 
 def _id(library_jid: Any) -> Jid:
-    return jid(library_jid.User, library_jid.Server)
+    return jid(_words(library_jid.User), _words(library_jid.Server))
+
+
+def _words(text: Any) -> str:
+    """`text`, which is bytes where it is no UTF-8: senders may write anything."""
+    return text if isinstance(text, str) else bytes(text).decode("utf-8", "replace")
 
 
 def _time(info: Any) -> datetime:
-    return EPOCH + timedelta(seconds=info.Timestamp // 1000)
+    """EPOCH where none is given, which the library has as the year 1."""
+    return EPOCH + timedelta(seconds=min(max(0, info.Timestamp // 1000), _LATEST_S))
 
 
 def _word(event: Any, field: str) -> str:
