@@ -56,6 +56,7 @@ class Link:
         self._one = asyncio.Lock()
         self._failed = False  # an attempt has failed, or a connection broke, since the last one that stood
         self._library = ""  # what is missing for any attempt
+        self._away_mark = clock.monotonic()  # since when there has been no connection, while there is none
         self.moves = Moves(clock)  #: moved with each change
         self.down = False  #: what was started has ended by itself
         self.now = LinkNow(state=LinkState.NOT_LINKED, since=clock.now())  #: the link
@@ -90,9 +91,9 @@ class Link:
     async def run(self) -> None:
         """Make the changes that time alone makes, until cancelled."""
         while True:
-            due = links.due_at(self.now)
-            await self.moves.until(lambda: links.due_at(self.now) != due, self._wait_s(due))  # noqa: B023
-            await once_there_is_room(self._clock, lambda: self.change(links.passed))
+            link = self.now
+            await self.moves.until(lambda: self.now != link, self._wait_s())  # noqa: B023
+            await once_there_is_room(self._clock, lambda: self.change(self._passed))
 
     async def hear(self, event: WireEvent) -> None:
         """Take what `event` says of the link."""
@@ -149,6 +150,8 @@ class Link:
 
             if after != before or told or also is not None:
                 await self._store.write(keep)
+            if after.away_since != before.away_since:
+                self._away_mark = self._clock.monotonic()
             self.now = after
         if after.state is not before.state:
             log.info("link", state=after.state)
@@ -167,5 +170,12 @@ class Link:
         unlinked = self.now.state is LinkState.NOT_LINKED
         self._board.remark(_KEY, SENTENCES[LinkState.NOT_LINKED] if unlinked else "")
 
-    def _wait_s(self, due: datetime | None) -> float | None:
-        return None if due is None else min(_LOOK_S, max(0.0, (due - self._clock.now()).total_seconds()))
+    def _passed(self, link: LinkNow, now: datetime) -> LinkNow:
+        return links.passed(link, now, self._away_s())
+
+    def _wait_s(self) -> float | None:
+        due_s = links.due_in_s(self.now, self._clock.now(), self._away_s())
+        return None if due_s is None else min(_LOOK_S, max(0.0, due_s))
+
+    def _away_s(self) -> float:
+        return self._clock.monotonic() - self._away_mark

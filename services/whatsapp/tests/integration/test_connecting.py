@@ -124,6 +124,26 @@ async def test_ten_minutes_without_a_connection_are_told_once_and_so_is_the_end(
         assert bench.user.notices == [*away, "WhatsApp is connected again."]
 
 
+@pytest.mark.parametrize("step_s", [-3600, -4 * 365 * 86_400, 3600])
+async def test_the_ten_minutes_are_ten_also_where_the_clock_is_set(bench, step_s):
+    async with bench.running() as running:
+        await running.after(60)
+        bench.account.dial_faults.extend(["no route to host"] * 9)
+        bench.account.drop()
+        await running.after(60)
+        bench.clock.step_wall_clock(step_s)
+        await running.after(530, step_s=10)
+        before = list(bench.user.notices)
+        await running.after(70, step_s=10)
+        away = len(bench.user.notices)
+        bench.account.dial_faults.clear()
+        await running.after(600, step_s=60)
+
+        assert (before, away) == ([], 1)
+        assert running.rooms.link.connected
+        assert bench.user.notices[1:] == ["WhatsApp is connected again."]
+
+
 async def test_a_shorter_break_is_told_by_nothing(bench):
     async with bench.running() as running:
         for _ in range(5):

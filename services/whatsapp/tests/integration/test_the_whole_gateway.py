@@ -93,6 +93,22 @@ async def test_a_pairing_reads_finds_and_sends_and_an_unlinking_ends_all_of_it(b
         assert [text[:19] for text in bench.agent.told.values()] == ["WhatsApp is linked."]
 
 
+@pytest.mark.parametrize("fault", ["429: rate-overlimit", "400: bad-request"])
+async def test_a_code_that_is_refused_was_asked_for_once(bench, fault):
+    """A channel tries again by itself where a service is not ready; WhatsApp shuts out who asks so often."""
+    bench.account.me = None
+    bench.account.pairing_fault = fault
+    async with bench.running() as running:
+        for request_id in ("1", ""):
+            with pytest.raises(RemoteError, match="NOT_CONNECTED"):
+                await running.stub.Pair(
+                    v1.PairRequest(phone="+1 555 000 1111", request_id=request_id), timeout=CALL_S
+                )
+
+        assert bench.account.phones == ["15550001111"] * 2
+        assert bench.account.dials == 2
+
+
 async def test_a_notice_is_heard_once_though_the_agent_was_away_and_its_answer_lost(bench):
     async with bench.running() as running:
         await running.until(lambda: running.gateway.link.link.connected)

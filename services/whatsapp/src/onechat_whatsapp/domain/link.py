@@ -10,7 +10,7 @@ from typing import Final
 
 FIRST_DELAY_S: Final = 2.0
 LONGEST_DELAY_S: Final = 300.0
-AWAY_TOLD_AFTER: Final = timedelta(minutes=10)
+AWAY_TOLD_AFTER_S: Final = 600.0
 SHORTEST_BAN: Final = timedelta(minutes=10)  #: so that a short one, said again and again, is no storm
 
 
@@ -90,7 +90,8 @@ def found(kept: LinkNow | None, now: datetime, *, session: bool) -> LinkNow:
     if not link.linked:  # it was linked in the moment in which the last process ended, or was restored
         return linked(link, now)
     if link.state in ENDED:
-        return replace(link, trying=link.ban_end is None or link.ban_end <= now)
+        over = link.ban_end is None or link.ban_end <= now or now < link.since  # the clock was set back
+        return replace(link, trying=over)
     # How long it was away while nothing ran is not the network's doing: the ten minutes begin now.
     return replace(lost(link, now), away_since=link.away_since if link.away_told else now)
 
@@ -158,19 +159,22 @@ def gone(link: LinkNow, now: datetime) -> LinkNow:
     )
 
 
-def due_at(link: LinkNow) -> datetime | None:
-    """When time alone changes something; None: never. See `passed`."""
+def due_in_s(link: LinkNow, now: datetime, away_s: float) -> float | None:
+    """In how many seconds time alone changes something; None: never. See `passed`.
+
+    `away_s` is how long there has been no connection, by a clock that nobody sets.
+    """
     if link.state is LinkState.BANNED and not link.trying:
-        return link.ban_end
+        return None if link.ban_end is None else (link.ban_end - now).total_seconds()
     if link.state is LinkState.DISCONNECTED and link.away_since is not None and not link.away_told:
-        return link.away_since + AWAY_TOLD_AFTER
+        return AWAY_TOLD_AFTER_S - away_s
     return None
 
 
-def passed(link: LinkNow, now: datetime) -> LinkNow:
-    """The link once `due_at` has come: a ban is over, or the user is to be told of a connection not there."""
-    due = due_at(link)
-    if due is None or due > now:
+def passed(link: LinkNow, now: datetime, away_s: float) -> LinkNow:
+    """The link once it is due: a ban is over, or the user is to be told of a connection not there."""
+    due_s = due_in_s(link, now, away_s)
+    if due_s is None or due_s > 0:
         return link
     if link.state is LinkState.BANNED:
         return replace(link, trying=True, ban_end=None)
