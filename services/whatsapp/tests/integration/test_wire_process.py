@@ -3,6 +3,7 @@ us."""
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,12 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from onechat_runtime.listening import DRAIN_S
 from onechat_whatsapp.wire.events import CaughtUp, Connected, WireDown
 from onechat_whatsapp.wire.ports import DialFailed, LibraryMissing, NotSent, WireGone
-from onechat_whatsapp.wire.process import PASSED
+from onechat_whatsapp.wire.process import PASSED, SET
 from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
 from onechat_whatsapp.wire_child.session_lock import SessionLock
 
+from tests.contract.source_tree import REPOSITORY
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
 from tests.fakes.whatsapp_scripts import BOB
 from tests.fakes.whatsapp_world import QUICK, real_wire
@@ -68,8 +71,26 @@ async def test_the_child_is_told_no_token_and_no_setting(tmp_path):
         await wire.start()
 
     told = set((tmp_path / "session.db.told").read_text().split("\n"))
-    assert "HTTPS_PROXY" in told
-    assert told <= {*PASSED, "LC_CTYPE"}  # the last is Python's own
+    assert {"HTTPS_PROXY", *SET} <= told
+    assert told <= {*PASSED, *SET, "LC_CTYPE"}  # the last is Python's own
+
+
+async def test_the_child_is_told_before_it_begins_that_no_message_is_a_bots(tmp_path):
+    """The library reads it as it is loaded; without it each private message carries a bot's mark."""
+    wire = wire_over(
+        tmp_path,
+        """
+        import os, sys
+        from pathlib import Path
+        Path(sys.argv[1] + ".told").write_text(os.environ["NEONIZE_BOT_TAG"])
+        """,
+        NEONIZE_BOT_TAG="on",
+    )
+
+    with pytest.raises(WireGone):
+        await wire.start()
+
+    assert (tmp_path / "session.db.told").read_text() == "off"
 
 
 @pytest.mark.parametrize(
@@ -237,3 +258,37 @@ async def test_where_the_library_cannot_be_loaded_a_sentence_says_what_to_do(
         await wire.start()
     with pytest.raises(WireGone):
         await wire.pair("15550001111")
+
+
+async def test_a_child_ends_with_its_gateway_though_it_looks_at_nothing_any_more(tmp_path):
+    """A library that hangs would else keep the session from the next gateway's child for ever."""
+    child = textwrap.dedent(
+        """
+        import os, signal
+        from onechat_whatsapp.wire_child.__main__ import guard
+        guard()
+        print(os.getpid(), flush=True)
+        signal.pause()
+        """
+    )
+    gateway = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", gateway), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout
+    pid = int(await process.stdout.readline())
+    assert runs(pid)
+
+    process.kill()
+
+    await until(lambda: not runs(pid))
+    await process.wait()
+
+
+def test_the_gateway_has_time_for_the_end_of_its_child_when_it_is_stopped():
+    """Past its grace a deployment kills, and the library would be cut off while it writes the session."""
+    grace_s = re.search(r"stop_grace_period: (\d+)s", (REPOSITORY / "compose.yaml").read_text())
+    patience = Patience()
+
+    assert grace_s
+    assert DRAIN_S + patience.hang_up_s + patience.end_s < int(grace_s[1])

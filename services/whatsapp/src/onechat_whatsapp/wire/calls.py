@@ -4,6 +4,7 @@ Each call of ports.py that needs the process is one of these, with one answer. H
 codec.py.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -135,6 +136,11 @@ _ERRORS: Final[dict[Failure, type[Exception]]] = {
 }
 
 
+def without_numbers(words: str) -> str:
+    """`words` for a log: what may be somebody's number in them is struck out."""
+    return re.sub(r"\d{5,}", "…", words)
+
+
 def error_of(failed: Failed) -> Exception:
     """The port's own failure that `failed` stands for."""
     if failed.failure is Failure.OFFLINE:
@@ -149,4 +155,4 @@ def failed_of(error: Exception) -> Failed:
     for failure, kind in _ERRORS.items():
         if isinstance(error, kind):
             return Failed(failure=failure, why=str(error))
-    return Failed(failure=Failure.GONE, why=f"{type(error).__name__}: {error}")
+    return Failed(failure=Failure.GONE, why=f"{type(error).__name__}: {without_numbers(str(error))}")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from onechat_whatsapp.wire.calls import Answer, Call
+from onechat_whatsapp.wire.calls import Answer, Call, without_numbers
 from onechat_whatsapp.wire.codec import answer_in, body_of_call, event_in
 from onechat_whatsapp.wire.events import WireEvent
 from onechat_whatsapp.wire.frames import FrameBroken, Kind, frame, read_frame
@@ -33,6 +33,10 @@ PASSED: Final = (
     "SSL_CERT_DIR",
     "HTTPS_PROXY",
 )
+
+
+# Read by the library as it is loaded: else each private message carries a bot's mark.
+SET: Final = {"NEONIZE_BOT_TAG": "off"}
 
 
 class NeverAsked(WireGone):
@@ -59,7 +63,7 @@ class WireProcess:
 
         Raises WireGone where it can't be started.
         """
-        kept = {name: environment[name] for name in PASSED if name in environment}
+        kept = {name: environment[name] for name in PASSED if name in environment} | SET
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -153,7 +157,7 @@ class WireProcess:
         while stderr is not None and (read := await stderr.read(65_536)):
             for line in read.decode(errors="replace").splitlines():
                 if re.match(r"panic: |fatal error: |\w+Error: ", line):
-                    self._said = re.sub(r"\d{5,}", "…", line)[:SAID_MAX]
+                    self._said = without_numbers(line)[:SAID_MAX]
 
     def _why(self, code: int) -> str:
         how = f"signal {-code}" if code < 0 else f"exit code {code}"

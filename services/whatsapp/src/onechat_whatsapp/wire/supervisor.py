@@ -54,8 +54,8 @@ class Patience:
     """How long an answer of the child is waited for, in seconds. The child itself gives up sooner."""
 
     dial_s: float = 60.0  #: with the library's own start, which takes seconds
-    hang_up_s: float = 6.0
-    end_s: float = 3.0  #: after that, by SIGKILL
+    hang_up_s: float = 3.0  #: with the next, within what a deployment leaves the gateway for its end
+    end_s: float = 1.0  #: after that, by SIGKILL
     pair_s: float = 45.0
     logout_s: float = 20.0
     online_s: float = 5.0

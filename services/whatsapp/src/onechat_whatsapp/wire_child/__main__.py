@@ -5,11 +5,15 @@ library's file, in a folder that is there.
 """
 
 import asyncio
+import ctypes
 import os
 import resource
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from onechat_runtime.undumpable import protect_process
 
@@ -17,12 +21,17 @@ from onechat_whatsapp.wire.events import WireEvent
 from onechat_whatsapp.wire_child.library import Library, MissingLibrary, sentence_for
 from onechat_whatsapp.wire_child.serving import serve, take_output
 
+_SET_DEATH_SIGNAL: Final = 1  # for prctl
+
 
 def guard() -> None:
-    """Keep the account's keys to this user: files of its own only, no core dump, no reading in /proc."""
+    """Keep the account's keys to this user (files of its own only, no core dump, no reading in /proc), and
+    the session to a gateway that lives: this process ends with it, whatever the library is about."""
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     protect_process()
+    with suppress(OSError, AttributeError):  # no Linux: there the end of its input has to do
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def library(session: Path, emit: Callable[[WireEvent], None]) -> Library:
