@@ -122,6 +122,23 @@ async def test_a_known_key_with_other_words_is_refused(agent: Any) -> None:
     assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
 
 
+async def test_a_known_key_with_another_id_of_the_chat_is_refused(to_agent: Any) -> None:
+    """A gateway fixes what it says of a batch before it hands it over the first time."""
+    lid, number = "whatsapp:111222333444@lid", "whatsapp:15550002222@s.whatsapp.net"
+
+    async def batch(former: str) -> Any:
+        new = delivery_pb2.NewDelivery(key="k:1", text="hello", source=number, former_source=former)
+        return await to_agent.Deliver(agent_service_pb2.DeliverRequest(deliveries=[new]), timeout=CALL_S)
+
+    first = await batch(lid)
+    again = await batch(lid)
+
+    assert first.deliveries[0].delivery_id == again.deliveries[0].delivery_id
+    for other in ("", "whatsapp:999888777666@lid"):
+        error = await refused(batch(other))
+        assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
+
+
 async def test_a_subscription_opens_with_its_place_and_goes_on_from_any(agent: Any) -> None:
     opened = (await events(agent, 0))[0]
     await deliver(agent, "k:1", "one")

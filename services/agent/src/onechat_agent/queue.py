@@ -17,7 +17,7 @@ from onechat_runtime.clock import Clock
 from onechat_runtime.errors import KeyReused
 from onechat_runtime.store import Store
 
-from onechat_agent.adapters import agent_rows, delivery_rows
+from onechat_agent.adapters import agent_rows, delivery_rows, route_rows
 from onechat_agent.domain.agent import Agent, AgentState, Role
 from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import Delivery, NewDelivery, from_agent, wakes
@@ -90,6 +90,8 @@ class Queue:
         return (self._store_new(db, new, now), True) if known is None else (known[0], False)
 
     def _store_new(self, db: apsw.Connection, new: NewDelivery, now: datetime) -> Delivery:
+        if new.former_source:
+            route_rows.unite(db, new.former_source, new.source)
         to = self._recipient(db, new)
         body_hash = delivery_rows.body_hash(new)
         if to.meant_for and from_agent(new.source):  # nobody's word to the one who gets it instead
@@ -123,7 +125,7 @@ class Queue:
     def _found(self, db: apsw.Connection, new: NewDelivery) -> _Recipient:
         if new.to == "root":
             return _Recipient(agent=self._root)
-        wanted = AgentId(new.to) if new.to else agent_rows.route(db, new.source)
+        wanted = AgentId(new.to) if new.to else route_rows.route(db, route_rows.in_use(db, new.source))
         agent = agent_rows.agent(db, wanted) if wanted else agent_rows.of_source(db, new.source)
         if wanted is None and agent is None:
             return _Recipient(agent=self._root)

@@ -12,7 +12,7 @@ from onechat_runtime.store import Store
 from onechat_runtime.tokens import current_caller
 
 from onechat_agent import pages
-from onechat_agent.adapters import agent_rows, delivery_rows, protos
+from onechat_agent.adapters import delivery_rows, protos, route_rows
 from onechat_agent.adapters.memory_images import STREAM_S, MemoryImages
 from onechat_agent.agents import Agents
 from onechat_agent.commands import Commands
@@ -43,6 +43,7 @@ _SOURCES: Final = {
 }
 _BACKED_SOURCES: Final = ("user", "schedule:")  # a batch, a group's message, a report never is
 _BACKS: Final = frozenset({"operator", "telegram", "scheduler"})
+_KNOWS_IDS: Final = frozenset({"whatsapp"})  # who says which two sources are one: it moves routes
 
 
 def want_allowed(new: NewDelivery, caller: str) -> None:
@@ -51,6 +52,8 @@ def want_allowed(new: NewDelivery, caller: str) -> None:
         raise BackingNotAllowed()
     if new.kind is Kind.USER and new.source != "user":
         raise BackingNotAllowed("Only what comes from the source user is logged as the user's words.")
+    if new.former_source and caller not in _KNOWS_IDS:
+        raise BackingNotAllowed("Only the gateway to WhatsApp says that a chat has another id.")
     sources = _SOURCES.get(caller)
     if sources is not None and not new.source.startswith(sources):
         raise BackingNotAllowed(
@@ -171,7 +174,7 @@ class AgentServicer(ImageServicer, GroupServicer, LaterServicer):
         self, request: service.ListRoutesRequest, context: Any
     ) -> service.ListRoutesResponse:
         size = pages.size(request.page_size, usual=100, most=1_000)
-        routes = self._store.read(lambda db: agent_rows.routes(db, after=request.page_token, limit=size))
+        routes = self._store.read(lambda db: route_rows.page(db, after=request.page_token, limit=size))
         return service.ListRoutesResponse(
             routes=[
                 service.Route(source=source, agent_id=agent, agent=name) for source, agent, name in routes

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from onechat.agent.v1 import agent_service_pb2, event_pb2
-from onechat_agent.adapters import agent_rows
+from onechat_agent.adapters import agent_rows, route_rows
 from onechat_agent.domain.agent import Role
 from onechat_agent.domain.limits import Limits
 from onechat_agent.prompts.remarks import MAY_BE_EMPTY
@@ -74,7 +74,7 @@ class Scene:
         assert [tool.done for tool in self.far] == [{}, {}]
         assert self.rules.read_text() == "Be kind."
         assert not (self.rules.parents[1] / "House" / "instructions.md").exists()
-        routes = self.house.store.read(lambda db: agent_rows.routes(db, after="", limit=10))
+        routes = self.house.store.read(lambda db: route_rows.page(db, after="", limit=10))
         assert [source for source, _, _ in routes] == [SOURCE]
         children = self.house.store.read(lambda db: agent_rows.of_role(db, Role.CHILD))
         assert [child.name for child in children] == ["House"]

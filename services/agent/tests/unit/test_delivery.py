@@ -23,6 +23,14 @@ def new(**fields: object) -> NewDelivery:
         {"source": "somebody"},
         {"group": "g"},
         {"group_count": 2},
+        {"former_source": "whatsapp:1@lid"},
+        {"source": "telegram:1", "former_source": "whatsapp:1@lid"},
+        {"source": "whatsapp:1@s", "former_source": "telegram:1"},
+        {"source": "whatsapp:1@s", "former_source": "whatsapp:1@s"},
+        {"source": "whatsapp:1@s", "former_source": "whatsapp:"},
+        {"source": "whatsapp:1@s", "former_source": "whatsapp:1 @lid"},
+        {"source": "whatsapp:1@s", "former_source": "whatsapp:\u202e1@lid"},
+        {"source": "whatsapp:1@s", "former_source": "whatsapp:" + "1" * 200},
     ],
 )
 def test_a_delivery_that_cannot_be_taken_says_why(fields: dict[str, object]) -> None:
@@ -31,6 +39,12 @@ def test_a_delivery_that_cannot_be_taken_says_why(fields: dict[str, object]) -> 
 
 def test_an_image_alone_is_a_delivery() -> None:
     assert fault(new(text="", images=("0123456789abcdef.png",))) is None
+
+
+def test_a_chat_of_whatsapp_may_have_another_id() -> None:
+    other = "whatsapp:111222333444@lid"
+
+    assert fault(new(source="whatsapp:1@s", kind=Kind.WORK, former_source=other)) is None
 
 
 def test_the_users_words_wake_and_a_batch_wakes_the_root_only_if_its_gateway_says_so() -> None:

@@ -1,4 +1,7 @@
-"""The rows of agents, routes and single facts; every function works inside the caller's transaction."""
+"""The rows of agents and single facts; every function works inside the caller's transaction.
+
+The rows of routes: route_rows.py.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -156,46 +159,6 @@ def read_generation(db: apsw.Connection, agent: AgentId, generation: int) -> Non
 def name_of(db: apsw.Connection, agent: AgentId) -> str:
     """An agent's name, a removed one's too; empty for an id that is none."""
     return str(db.execute("SELECT name FROM agents WHERE agent_id = ?", (agent,)).get or "")
-
-
-def route(db: apsw.Connection, source: str) -> AgentId | None:
-    """Whom the route of `source` names, who may be gone by now; None without a route."""
-    row = db.execute("SELECT agent_id FROM routes WHERE source = ?", (source,)).fetchone()
-    return None if row is None else AgentId(row[0])
-
-
-def set_route(db: apsw.Connection, source: str, agent: AgentId, now: datetime) -> None:
-    """What comes from `source` is `agent`'s from now on."""
-    db.execute(
-        "INSERT INTO routes (source, agent_id, create_time) VALUES (?, ?, ?) ON CONFLICT (source)"
-        " DO UPDATE SET agent_id = excluded.agent_id, create_time = excluded.create_time"
-        " WHERE agent_id <> excluded.agent_id",
-        (source, agent, micros(now)),
-    )
-
-
-def remove_route(db: apsw.Connection, source: str) -> None:
-    """What comes from `source` is the root's from now on."""
-    db.execute("DELETE FROM routes WHERE source = ?", (source,))
-
-
-def all_routes(db: apsw.Connection) -> list[tuple[str, str, bool]]:
-    """Every route, by source: (source, the agent's name, whether it is there)."""
-    rows = db.execute(
-        "SELECT routes.source, name, state <> 'removed' FROM routes JOIN agents USING (agent_id)"
-        " ORDER BY routes.source"
-    )
-    return [(row[0], row[1], bool(row[2])) for row in rows]
-
-
-def routes(db: apsw.Connection, *, after: str, limit: int) -> list[tuple[str, AgentId, str]]:
-    """A page of routes by source: (source, agent's id, agent's name)."""
-    rows = db.execute(
-        "SELECT routes.source, agent_id, name FROM routes JOIN agents USING (agent_id)"
-        " WHERE routes.source > ? ORDER BY routes.source LIMIT ?",
-        (after, limit),
-    )
-    return [(row[0], AgentId(row[1]), row[2]) for row in rows]
 
 
 def fact(db: apsw.Connection, name: str) -> str | None:

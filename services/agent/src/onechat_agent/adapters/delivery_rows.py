@@ -36,6 +36,8 @@ def body_hash(new: NewDelivery) -> bytes:
     said = [new.to, new.source, new.kind, new.text, new.images, new.wakes_root, new.backed, new.tainted]
     said += [new.group, new.group_count, micros(new.time) if new.time else None]
     said += [new.reply_to.chat, new.reply_to.message, new.reply_to.topic]
+    if new.former_source:  # without one, a delivery is hashed as it was before there were any
+        said.append(new.former_source)
     return hashlib.sha256(json.dumps(said).encode()).digest()
 
 

@@ -109,6 +109,7 @@ def new_delivery(message: delivery_pb2.NewDelivery) -> NewDelivery:
         backed=message.backed,
         group=message.group,
         group_count=message.group_count,
+        former_source=message.former_source,
     )
 
 

@@ -20,6 +20,7 @@ NAME_MAX = 200  #: characters of a key, a source, a recipient, a group, an image
 IMAGES_MAX = 100
 TEXT_MAX_BYTES = 2_000_000  #: an event that holds it must fit into one response
 _GATEWAYS = ("whatsapp:", "telegram:", "schedule:")  #: what sources of deliveries from outside begin with
+_TWO_IDS = "whatsapp:"  #: sources of the platform whose chats may have another id
 _SOURCE = re.compile(r"(whatsapp|telegram|schedule):\S+")
 HOPS_MAX = 8  #: from here on a message between agents is logged and wakes nobody
 
@@ -59,6 +60,7 @@ class NewDelivery:
     hops: int = 0
     group: str = ""
     group_count: int = 0
+    former_source: str = ""  #: another id of the chat that `source` names, which means that one from now on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,9 @@ def fault(new: NewDelivery) -> str | None:
         return "A delivery's source is user, whatsapp:ID, telegram:ID or schedule:ID."
     if bool(new.group) != (new.group_count > 0):
         return "A group has a name and a count; without one, both are empty."
-    names = (new.to, new.source, new.group, *new.images)
+    if new.former_source and not _is_other_id(new.former_source, new.source):
+        return "A delivery's former_source is another whatsapp:ID than its source, which is one, too."
+    names = (new.to, new.source, new.former_source, new.group, *new.images)
     if max(map(len, names)) > NAME_MAX or not all(new.images) or len(new.images) > IMAGES_MAX:
         return "A delivery's names have at most 200 characters, and it has at most 100 images."
     if not all(map(image_name, new.images)):
@@ -121,6 +125,12 @@ def fault(new: NewDelivery) -> str | None:
     if new.time is not None and not 1970 <= new.time.year < 9999:
         return "A delivery's time lies between the years 1970 and 9998."
     return None
+
+
+def _is_other_id(former: str, source: str) -> bool:
+    """Whether `former` can be another id of the chat that `source` names."""
+    both = all(one.startswith(_TWO_IDS) and _SOURCE.fullmatch(one) for one in (former, source))
+    return both and former.isprintable() and former != source
 
 
 def from_agent(source: str) -> bool:

@@ -19,6 +19,7 @@ class Changed:
 
     before: str  #: a child's name
     now: str
+    source: str  #: the id in use; another than the one that was given where the chat has got a new one
 
 
 def source_fault(source: str) -> str | None:

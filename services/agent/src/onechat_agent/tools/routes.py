@@ -58,9 +58,10 @@ class RouteTool:
             changed = await self._routes.set(source, name, request_id=context.call_key)
         except RouteRefused as refused:
             return ToolResult(text=f"Nothing was routed: {refused}.", failed=True)
+        chat = _shown(source, changed)
         if changed.before == changed.now:
-            return ToolResult(text=f"{source} went to {changed.now} already; nothing changed.")
-        return ToolResult(text=f"{source} goes to {changed.now} from now on, not to {_you(changed.before)}.")
+            return ToolResult(text=f"{chat} went to {changed.now} already; nothing changed.")
+        return ToolResult(text=f"{chat} goes to {changed.now} from now on, not to {_you(changed.before)}.")
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Such as `route: whatsapp:1@s.whatsapp.net to House`."""
@@ -87,9 +88,10 @@ class UnrouteTool:
         source = arguments["source"].strip()
         changed = await self._routes.remove(source, request_id=context.call_key)
         if not changed.before:
-            unknown = one_line(source, NAME_MAX)
+            unknown = one_line(changed.source, NAME_MAX)
             return ToolResult(text=f"Nothing is routed from {unknown}; `routes` lists what is.", failed=True)
-        return ToolResult(text=f"{source} comes to you from now on, and no longer to {changed.before}.")
+        chat = _shown(source, changed)
+        return ToolResult(text=f"{chat} comes to you from now on, and no longer to {changed.before}.")
 
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Such as `unroute: whatsapp:1@s.whatsapp.net`."""
@@ -117,6 +119,11 @@ class RoutesTool:
     def summary(self, arguments: Mapping[str, Any]) -> str:
         """Just `routes`."""
         return "routes"
+
+
+def _shown(source: str, changed: Changed) -> str:
+    """The chat by the id in use, and that it is the one that was meant."""
+    return source if source == changed.source else f"{source} is {changed.source} now: it"
 
 
 def _you(name: str) -> str:
