@@ -16,11 +16,12 @@ from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.errors import RemoteError
+from onechat_whatsapp.wire.ports import NotSent
 
 from tests.fakes.loopback import serving
 from tests.fakes.pictures import PNG
 from tests.fakes.whatsapp_desk import desk_at
-from tests.fakes.whatsapp_scripts import BOB, CARS, CAT, GARDEN
+from tests.fakes.whatsapp_scripts import BOB, BOB_LID, CARS, CAT, GARDEN
 from tests.fakes.whatsapp_servicer import WhatsAppServicer, whatsapp_serving
 
 CALL_S = 20.0
@@ -35,6 +36,7 @@ class Account:
     left: Callable[[], list[tuple[str, str, bytes]]]  #: (chat, text, image) of what left, oldest first
     drop: Callable[[], None]  #: the connection is lost
     end: Callable[[], None]  #: the phone ends the link
+    refuse: Callable[[], None]  #: WhatsApp refuses the next send
 
 
 def of_double(double: WhatsAppServicer, stub: Any) -> Account:
@@ -43,6 +45,7 @@ def of_double(double: WhatsAppServicer, stub: Any) -> Account:
         left=lambda: [(one.chat, one.text, one.image) for one in double.left],
         drop=lambda: setattr(double, "link", v1.LINK_STATE_DISCONNECTED),
         end=lambda: setattr(double, "link", v1.LINK_STATE_NOT_LINKED),
+        refuse=lambda: setattr(double, "outcome", v1.SEND_STATE_FAILED),
     )
 
 
@@ -50,7 +53,7 @@ def of_double(double: WhatsAppServicer, stub: Any) -> Account:
 async def account(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Account]:
     async with AsyncExitStack() as stack:
         if request.param == "double":
-            double = WhatsAppServicer()
+            double = WhatsAppServicer(lids={BOB_LID: BOB})
             named = {BOB: "Bob Builder", CAT: "Cátia Gomes", GARDEN: "Garden", CARS: "Cars & Bob's"}
             for chat, name in named.items():
                 double.add(chat, name)
@@ -65,6 +68,7 @@ async def account(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             left=lambda: [(one.chat, one.text, one.image or b"") for one in desk.account.sent],
             drop=desk.account.drop,
             end=desk.account.log_out,
+            refuse=lambda: desk.account.send_faults.append(NotSent(f"no LID found for {BOB} from server")),
         )
 
 
@@ -121,6 +125,7 @@ async def test_a_message_leaves_once_for_its_id_and_is_answered_alike(account: A
     assert first == again
     assert (first.send.state, first.send.chat_id, first.other_message) == (v1.SEND_STATE_SENT, BOB, False)
     assert first.send.HasField("time")
+    assert not first.send.failure
     assert account.left() == [(BOB, "hello", b"")]
 
 
@@ -134,6 +139,31 @@ async def test_another_message_under_a_used_id_is_not_sent_and_gets_the_first_an
 
     assert (answer.send, answer.other_message) == (first.send, True)
     assert len(account.left()) == 1
+
+
+@pytest.mark.parametrize("ids", [(BOB_LID, BOB), (BOB, BOB_LID)], ids=["lid first", "number first"])
+async def test_a_chat_by_its_lid_and_by_its_number_is_the_same(
+    account: Account, ids: tuple[str, str]
+) -> None:
+    """An agent may still have the LID that it was shown before the number was known."""
+    first, again = [await send(account, chat=chat) for chat in ids]
+
+    assert again == first
+    assert (first.send.chat_id, first.other_message) == (ids[0], False)
+    assert account.left() == [(BOB, "hello", b"")]
+    assert [chat for chat, _, _ in await find(account, BOB_LID)] == [BOB]
+
+
+async def test_why_a_send_failed_is_said_and_kept_and_holds_nobodys_number(account: Account) -> None:
+    account.refuse()
+
+    failed = (await send(account)).send
+    again = (await send(account)).send
+
+    assert (failed.state, again) == (v1.SEND_STATE_FAILED, failed)
+    assert failed.failure.endswith(".")
+    assert BOB.partition("@")[0] not in failed.failure
+    assert account.left() == []
 
 
 async def test_an_image_arrives_whole_with_its_caption_and_without(account: Account) -> None:

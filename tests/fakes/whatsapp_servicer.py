@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -120,7 +120,9 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
     link: Any = v1.LINK_STATE_CONNECTED
     names_ready: bool = True
     chats: dict[str, v1.Chat] = field(default_factory=dict)  #: by id
+    lids: dict[str, str] = field(default_factory=dict)  #: the id by number of a LID
     outcome: Any = v1.SEND_STATE_SENT
+    failure: str = "WhatsApp refused it with error 479."  #: of sends whose outcome is that they failed
     says: v1.GetStatusResponse = field(default_factory=v1.GetStatusResponse)  #: beside the link
     left: list[Message] = field(default_factory=list)  #: what was sent, oldest first
     pairing: bool = False  #: a code was given and not yet typed in
@@ -194,6 +196,7 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
     async def SendMessage(self, requests: Any, context: Any) -> v1.SendMessageResponse:
         self.calls["SendMessage"] += 1
         header, message, whole = await _read(requests)
+        message = replace(message, chat=self._person(message.chat))
         if not 0 < len(header.request_id) <= 200 or not header.request_id.isascii():
             raise BadRequestId
         await self._held("before")
@@ -216,8 +219,12 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
     def _found(self, asked: str) -> list[v1.Chat]:
         """The chat of that id alone, or all whose name holds it."""
         if "@" in asked:
-            return [self.chats[asked]] if asked in self.chats else []
+            chat = self._person(asked)
+            return [self.chats[chat]] if chat in self.chats else []
         return [chat for chat in self.chats.values() if _folded(asked) in _folded(chat.name)]
+
+    def _person(self, chat: str) -> str:
+        return self.lids.get(chat, chat)
 
     @property
     def _linked(self) -> bool:
@@ -244,6 +251,7 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
             chat_id=header.chat_id,
             state=self.outcome,
             message_id=f"3EB0{len(self._sends):04}" if self.outcome == v1.SEND_STATE_SENT else "",
+            failure=self.failure if self.outcome == v1.SEND_STATE_FAILED else "",
             time=self._stamp(),
         )
 

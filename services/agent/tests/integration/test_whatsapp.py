@@ -18,7 +18,7 @@ from tests.fakes.proposal_talk import BATCH, answer_soon, command, proposed, unt
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
 from tests.fakes.whatsapp_servicer import Message, WhatsAppServicer, whatsapp_serving
 
-ANNA = "15550002222@s.whatsapp.net"
+ANNA, LID = "15550002222@s.whatsapp.net", "111222333444@lid"
 CLUB = "120363000000000001@g.us"
 DONE, UNKNOWN = event_pb2.PROPOSAL_STATE_DONE, event_pb2.PROPOSAL_STATE_UNKNOWN
 
@@ -89,6 +89,49 @@ async def test_an_id_that_was_used_in_an_earlier_turn_sends_nothing(
         assert same == first
         assert "This message was NOT sent. Take a new id" in other
         assert [message.text for message in gateway.left] == ["one", "two"]
+
+
+async def test_a_message_to_a_chat_by_each_of_its_ids_is_one_message(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel, gateway: WhatsAppServicer, there: Loopback
+) -> None:
+    """The root may remember the LID that it was shown before the number was known."""
+    gateway.lids[LID] = ANNA
+    async with living(tmp_path, memory, model, whatsapp=there) as house:
+        says(house, "", a_send(chat=LID), a_send(), a_send(chat=f"whatsapp:{LID}"), "It is out.")
+        await house.say("tell Anna that I am late")
+
+        first, *again = await echoes(house)
+        assert first.startswith(f"echo: Sent to {LID}, ")
+        assert again == [first] * 2
+        assert gateway.left == [Message(chat=ANNA, text="I am late")]
+
+
+async def test_a_proposal_by_the_lid_names_the_person_and_is_sent_once_the_number_is_known(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel, gateway: WhatsAppServicer, there: Loopback
+) -> None:
+    gateway.add(LID, "Anna")
+    async with living(tmp_path, memory, model, whatsapp=there) as house:
+        await proposed(house, model, a_send(chat=LID))
+        (event,) = house.seen.events("proposal")
+        gateway.lids[LID] = ANNA
+        model.say("It is out.")
+        await command(house, "/yes 1")
+        said = await command(house, "/yes 1")
+
+        assert f'chat: "{LID}" (the contact "Anna")' in event.proposal.proposal.text.splitlines()
+        assert f"Sent to {LID}" in said
+        assert gateway.left == [Message(chat=ANNA, text="I am late")]
+
+
+async def test_why_a_send_failed_is_told(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel, gateway: WhatsAppServicer, there: Loopback
+) -> None:
+    gateway.outcome = v1.SEND_STATE_FAILED
+    async with living(tmp_path, memory, model, whatsapp=there) as house:
+        says(house, "", a_send(), "It did not go.")
+        await house.say("tell Anna that I am late")
+
+        assert await echoes(house) == [f"echo: It was not sent to {ANNA}. {gateway.failure}"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -287,7 +287,15 @@ async def test_what_whatsapp_did_not_take_was_not_sent():
     result = await send(Gateway(replace(SENT, state=SendState.FAILED)))
 
     assert (result.failed, result.outcome_known) == (True, True)
-    assert "was not sent" in result.text
+    assert result.text == f"It was not sent to {ANNA}. WhatsApp did not take it."
+
+
+async def test_why_whatsapp_did_not_take_it_is_told_in_a_line():
+    failed = replace(SENT, state=SendState.FAILED, failure="WhatsApp refused it\nwith error 479.")
+
+    result = await send(Gateway(failed))
+
+    assert result.text == f"It was not sent to {ANNA}. WhatsApp refused it with error 479."
 
 
 async def test_what_the_gateway_refuses_is_told_in_its_words():

@@ -113,6 +113,7 @@ class WhatsAppClient:
             chat=sent.chat_id,
             time=_time(sent, "time"),
             other_message=answer.other_message,
+            failure=sent.failure,
         )
 
 

@@ -84,6 +84,7 @@ class Sent:
     chat: str
     time: datetime | None
     other_message: bool  #: the id was another message's before, so this one was not sent
+    failure: str = ""  #: of a failed one: why, a sentence of the gateway's
 
 
 class WhatsAppRefused(Exception):

@@ -20,6 +20,7 @@ from onechat_agent.domain.whatsapp import Chat, Found, SendState, Sent, WhatsApp
 from onechat_agent.tools.schema import function_schema, optional, text
 from onechat_agent.tools.tool import CallContext, Resumption, ToolResult
 
+WHY_SHOWN: Final = 200  # characters of the gateway's reason
 NAME_SHOWN: Final = 100  # characters of a chat's name; whoever made the group chose it
 _ID: Final = re.compile(r"[ -~]{1,150}")  # with what goes before it, a request id
 _OWN: Final = "id:"  # before a model's own id, so that none is a proposal's
@@ -186,7 +187,8 @@ class WhatsAppSendTool:
                 when = f", {self._moment(sent.time)}" if sent.time else ""
                 return ToolResult(text=f"Sent to {sent.chat}{when}.")
             case SendState.FAILED:
-                return _failed(f"It was not sent to {sent.chat}: WhatsApp did not take it.")
+                why = one_line(plain_line(sent.failure), WHY_SHOWN) or "WhatsApp did not take it."
+                return _failed(f"It was not sent to {sent.chat}. {why}")
             case SendState.UNKNOWN:
                 said = (
                     f"It is not known whether it was sent to {sent.chat}: the sending was interrupted, and "
