@@ -98,6 +98,11 @@ class FakeWire:
         self._end()
         self._take(WireDown(why=why))
 
+    @property
+    def pending(self) -> int:
+        """How many events the reader has not taken yet."""
+        return self._events.qsize()
+
     async def idle(self) -> None:
         """Return once all that came was taken by the reader and it waits for more."""
         async with asyncio.timeout(5):
