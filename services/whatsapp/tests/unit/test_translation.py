@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from onechat_whatsapp.wire.codec import body_of_event, event_in
 from onechat_whatsapp.wire.events import (
     Banned,
     CaughtUp,
@@ -17,6 +18,7 @@ from onechat_whatsapp.wire.events import (
     Undecryptable,
     WireDown,
 )
+from onechat_whatsapp.wire.frames import Kind, frame
 from onechat_whatsapp.wire_child.translation import WANTED, translated
 
 from tests.fakes.whatsapp_events import (
@@ -65,6 +67,48 @@ def test_a_plain_text_is_read_with_all_that_stands_around_it() -> None:
         time=datetime(2027, 1, 15, 8, tzinfo=UTC),
         retry=2,
     )
+
+
+def spoilt(event: Any, word: str) -> Any:
+    """`event` with half a letter in place of `word`, as another program may send it."""
+    return type(event).FromString(event.SerializeToString().replace(word.encode(), b"\xed\xa0\xbd"))
+
+
+@pytest.mark.parametrize("words", [plain("one XYZ two"), text("one XYZ two", mentionedJID=["XYZ@lid"])])
+def test_a_text_and_a_name_that_are_no_utf8_are_read_as_far_as_they_are(words: Any) -> None:
+    """The library gives bytes then, which no frame takes: the message would be lost without a word."""
+    event = spoilt(said(words, chat=GARDEN, sender=BOB, push_name="B XYZ"), "XYZ")
+
+    found = heard(event)
+
+    assert found.text == "one \ufffd\ufffd\ufffd two"
+    assert found.push_name == "B \ufffd\ufffd\ufffd"
+    assert event_in(body_of_event(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("written_ms", "year"),
+    [
+        (0, 1970),
+        (-62_135_596_800_000, 1970),  # where WhatsApp gives none: the library's year 1
+        (2**62, 9998),
+        (1_800_000_000_999, 2027),
+    ],
+)
+def test_whatever_time_it_says_is_one_that_the_agent_service_takes(written_ms: int, year: int) -> None:
+    found = heard(said(plain("hi"), chat=BOB, sender=BOB, written_ms=written_ms))
+
+    assert found.time.year == year
+    assert found.time.microsecond == 0
+    assert event_in(body_of_event(found)) == found
+
+
+@pytest.mark.parametrize("words", [plain("x" * 40_000_000), text("x" * 40_000_000)])
+def test_a_text_beyond_all_bounds_fits_into_a_frame(words: Any) -> None:
+    found = heard(said(words, chat=BOB, sender=BOB, push_name="x" * 40_000_000))
+
+    assert frame(Kind.EVENT, body_of_event(found))
+    assert (len(found.text), found.push_name) == (200_000, "")
 
 
 def test_in_a_group_mentions_and_the_author_of_what_is_answered_are_told_without_devices() -> None:
