@@ -1,14 +1,17 @@
 """A chat that was known by one id and is by another: its route, and a root that remembers the old one."""
 
+import random
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 import pytest
 from onechat.agent.v1 import agent_service_pb2, delivery_pb2
-from onechat_agent.adapters import route_rows
+from onechat_agent.adapters import agent_rows, route_rows
 from onechat_agent.adapters.delivery_rows import body_hash
-from onechat_agent.domain.chat import Kind
+from onechat_agent.domain.agent import Agent, AgentState, Role
+from onechat_agent.domain.chat import AgentId, Kind
 from onechat_agent.domain.delivery import NewDelivery
 from onechat_agent.domain.routes import Changed
 from onechat_agent.routes import Routes
@@ -19,6 +22,7 @@ from onechat_runtime.store import migrations_in
 
 from tests.fakes.agent_house import House, living
 from tests.fakes.agent_talk import make_child, says
+from tests.fakes.clock import ManualClock
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.proposal_talk import command
 from tests.fakes.scripted_model import Call, ScriptedModel, call
@@ -234,6 +238,48 @@ async def test_what_was_kept_before_chats_had_two_ids_is_known_again(tmp_path: P
 
     assert changed == Changed(before="House", now="", source=NUMBER)
     assert body_hash(hello).hex() == "4fc6d7d88a2f8167766511c392d3376c257249f885405b2eb33a63a05d618a3d"
+
+
+async def test_whatever_is_learnt_in_any_order_routes_stay_at_ids_in_use_and_none_is_lost(
+    tmp_path: Path,
+) -> None:
+    """Numbers come to others and others to numbers; each chat has one child at most, as it was set last."""
+    rng, clock = random.Random(27), ManualClock(datetime(2027, 1, 5, tzinfo=UTC))
+    ids = [f"whatsapp:{name}" for name in "abcdefgh"]
+    children = [AgentId(name) for name in ("House", "Garden", "Car")]
+
+    def walk(db: apsw.Connection) -> None:
+        for child in children:
+            agent_rows.add(db, the_child(child), clock.now())
+        for _ in range(2_000):
+            clock.advance(1)
+            one, other = rng.sample(ids, 2)
+            if rng.random() < 0.4:
+                route_rows.put(db, route_rows.in_use(db, one), rng.choice(children), clock.now())
+                continue
+            before = route_rows.in_use(db, one)
+            had = {source: set_at(db, source) for source in (before, other)}
+            route_rows.unite(db, one, other)
+            assert route_rows.in_use(db, one) == route_rows.in_use(db, other) == other
+            assert set_at(db, other) == max(had.values())
+            assert before == other or set_at(db, before) == 0
+            in_use = {source for _, source in pairs(db)}
+            assert not in_use & {former for former, _ in pairs(db)}
+            assert all(route_rows.in_use(db, routed) == routed for routed, _, _ in route_rows.every(db))
+
+    migrations = migrations_in("onechat_agent.migrations")
+    path = tmp_path / "agent" / "store.db"
+    async with store_at(path, component="agent", migrations=migrations, clock=clock) as store:
+        await store.write(walk)
+
+
+def the_child(name: AgentId) -> Agent:
+    return Agent(id=name, name=name, role=Role.CHILD, state=AgentState.READY)
+
+
+def set_at(db: apsw.Connection, source: str) -> int:
+    """When the route of `source` was set; 0 without one."""
+    return int(db.execute("SELECT create_time FROM routes WHERE source = ?", (source,)).get or 0)
 
 
 def pairs(db: apsw.Connection) -> list[tuple[str, str]]:
