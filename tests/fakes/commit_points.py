@@ -27,6 +27,16 @@ def commit_points(package: Path) -> set[str]:
     return found
 
 
+def commit_sites(package: Path) -> set[str]:
+    """The functions below the folder `package`, private ones too, that themselves hand a job to a store."""
+    found: set[str] = set()
+    for path in package.rglob("*.py"):
+        module = ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
+        calls = _calls(ast.parse(path.read_text(encoding="utf-8")))
+        found |= {f"{module}.{name}" for name, called in calls.items() if _COMMITS in called}
+    return found
+
+
 def _calls(tree: ast.Module) -> dict[str, set[str]]:
     """Each function with what it calls of its own module, and _COMMITS where it hands a job to a store."""
     functions: dict[str, set[str]] = {}

@@ -24,7 +24,7 @@ from pathlib import Path
 import apsw
 from onechat_whatsapp.wire.calls import HangUp
 from onechat_whatsapp.wire.codec import call_in
-from onechat_whatsapp.wire.events import WireEvent
+from onechat_whatsapp.wire.events import Heard, WireEvent
 from onechat_whatsapp.wire.frames import read_frame
 from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
 from onechat_whatsapp.wire_child.serving import Serving
@@ -99,6 +99,12 @@ class World:
         self.account.dialled = self.account.online = False
         self._writer.close()
 
+    def _note_ids(self, event: WireEvent) -> None:
+        """Keep which LID is whose number, as the library does of whatever comes with both."""
+        if isinstance(event, Heard) and event.sender_alt:
+            lid, number = sorted((event.sender, event.sender_alt), key=lambda one: not one.endswith("@lid"))
+            self.account.lids[number] = lid
+
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a child for as long as it runs."""
         self.children += 1
@@ -112,6 +118,7 @@ class World:
         def account(emit):
             def give(event: WireEvent) -> None:
                 self.given.append((child, event))
+                self._note_ids(event)
                 emit(event)
 
             self.account.emit = give
