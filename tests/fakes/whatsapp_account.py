@@ -63,7 +63,8 @@ class WhatsAppAccount:
         self.phones: list[str] = []  #: the numbers that a code was asked for
         self.dialled = self.online = False
         self.library_missing = ""  #: a sentence: then nothing can be dialled
-        self.dial_faults: deque[str] = deque()  #: why the next dials fail
+        #: Why the next dials fail; a sentence is a DialFailed's.
+        self.dial_faults: deque[str | Exception] = deque()
         self.pairing_fault = ""  #: why no code is given
         self.send_faults: deque[Exception | None] = deque()  #: what becomes of the next sends; None: sent
         self.stall: asyncio.Event | None = (
@@ -78,7 +79,8 @@ class WhatsAppAccount:
         if self.library_missing:
             raise LibraryMissing(self.library_missing)
         if self.dial_faults:
-            raise DialFailed(self.dial_faults.popleft())
+            fault = self.dial_faults.popleft()
+            raise fault if isinstance(fault, Exception) else DialFailed(fault)
         self.dialled = True
         if self.me:
             self._log_in()

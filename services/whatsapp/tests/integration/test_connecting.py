@@ -2,6 +2,7 @@
 
 import pytest
 from onechat_whatsapp.domain.link import SENTENCES, LinkState
+from onechat_whatsapp.wire.ports import LibraryMissing, WireGone
 
 from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_account import OWNER
@@ -20,6 +21,7 @@ def waits(bench) -> set[float]:
 
 async def test_a_session_is_used_at_the_start(bench):
     async with bench.running() as running:
+        assert ((await running.status()).trouble, running.board.troubles()) == ("", {})
         await running.settled()
 
         assert running.rooms.link.connected
@@ -37,8 +39,17 @@ async def test_without_a_session_nothing_is_dialled_and_it_says_so(tmp_path):
         assert (running.board.troubles(), bench.user.notices) == ({}, [])
 
 
-async def test_attempts_that_fail_are_made_again_after_2_seconds_doubled_up_to_5_minutes(bench):
-    bench.account.dial_faults.extend(["no route to host"] * 12)
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("no route to host", SENTENCES[LinkState.DISCONNECTED]),
+        (WireGone("the process ended with signal 6"), SENTENCES[LinkState.DISCONNECTED]),
+        (LibraryMissing("Install libmagic1."), "Install libmagic1."),
+    ],
+    ids=["no network", "a process that ends at once", "no library"],
+)
+async def test_attempts_that_fail_are_made_again_after_2_seconds_doubled_up_to_5_minutes(bench, fault, said):
+    bench.account.dial_faults.extend([fault] * 12)
     async with bench.running() as running:
         distances = []
         for dials in range(1, 12):
@@ -51,7 +62,7 @@ async def test_attempts_that_fail_are_made_again_after_2_seconds_doubled_up_to_5
             await running.after(wait_s)
 
         assert distances == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
-        assert running.board.troubles()["link"].sentence == SENTENCES[LinkState.DISCONNECTED]
+        assert running.board.troubles()["link"].sentence == said
 
 
 async def test_it_works_again_by_itself_and_the_next_failure_begins_with_2_seconds(bench):
@@ -84,9 +95,22 @@ async def test_a_broken_connection_is_left_to_the_library_for_five_minutes(bench
     async with bench.running() as running:
         await running.after(60)
         bench.account.drop()
-        await running.after(290)
-        before = bench.account.dials
+        await running.after(290, step_s=10)
+        before, trouble = bench.account.dials, (await running.status()).trouble
         await running.after(20, step_s=1)
+
+        assert trouble == SENTENCES[LinkState.DISCONNECTED]
+
+        assert (before, bench.account.dials) == (1, 2)
+        assert running.rooms.link.connected
+
+
+async def test_a_connection_that_brings_no_login_is_made_anew_after_a_minute(bench):
+    bench.account.mute_dials = 1
+    async with bench.running() as running:
+        await running.after(59, step_s=1)
+        before = bench.account.dials
+        await running.after(4, step_s=1)
 
         assert (before, bench.account.dials) == (1, 2)
         assert running.rooms.link.connected
@@ -142,6 +166,23 @@ async def test_the_ten_minutes_are_ten_also_where_the_clock_is_set(bench, step_s
         assert (before, away) == ([], 1)
         assert running.rooms.link.connected
         assert bench.user.notices[1:] == ["WhatsApp is connected again."]
+
+
+async def test_each_break_is_told_by_itself(bench):
+    """The agent service shows a notice once by its key."""
+    async with bench.running() as running:
+        for _ in range(2):
+            await running.after(60)
+            bench.account.dial_faults.extend(["no route to host"] * 9)
+            bench.account.drop()
+            await running.after(660, step_s=30)
+            bench.account.dial_faults.clear()
+            await running.after(300, step_s=30)
+
+        assert [notice[:27] for notice in bench.user.notices] == [
+            "WhatsApp has been disconnec",
+            "WhatsApp is connected again",
+        ] * 2
 
 
 async def test_a_shorter_break_is_told_by_nothing(bench):
@@ -217,6 +258,17 @@ async def test_a_ban_that_ends_is_tried_again_and_told(bench):
         assert bench.user.notices[1:] == ["WhatsApp is connected again."]
 
 
+async def test_a_ban_that_a_corrected_clock_ends_is_tried_within_a_minute(bench):
+    async with bench.running() as running:
+        await running.after(60)
+        bench.account.ban(expire_s=7200)
+        await running.settled()
+        bench.clock.step_wall_clock(7200)
+        await running.after(60)
+
+        assert bench.account.dials == 2
+
+
 async def test_a_missing_library_is_explained_and_the_rest_goes_on(bench):
     bench.account.library_missing = "WhatsApp needs libmagic: install the package libmagic1."
     async with bench.running() as running:
@@ -228,6 +280,9 @@ async def test_a_missing_library_is_explained_and_the_rest_goes_on(bench):
         assert status.trouble == "WhatsApp needs libmagic: install the package libmagic1."
         assert running.rooms.link.connected
         assert (await running.status()).trouble == ""
+        bench.account.drop()
+        await running.settled()
+        assert (await running.status()).trouble == SENTENCES[LinkState.DISCONNECTED]
 
 
 async def test_a_session_that_was_lost_is_said_once(bench):
@@ -248,6 +303,7 @@ async def test_the_times_of_the_last_connection_and_disconnection_outlive_a_rest
         connected = bench.clock.now()
         await running.after(60)
     stopped = bench.clock.now()
+    bench.clock.advance(3600)
     bench.account.dial_faults.append("no route to host")
     async with bench.running() as running:
         await running.settled()

@@ -56,7 +56,25 @@ def test_what_whatsapp_has_ended_is_tried_once_at_a_start_and_said_no_second_tim
     again = links.ended(found, state, LATER)
 
     assert (ended.usable, found.usable, again.usable) == (False, True, False)
+    assert (ended.since, again.since) == (NOW, NOW)
     assert [len(told_by(*change, UTC)) for change in ((CONNECTED, ended), (found, again))] == [1, 0]
+
+
+@pytest.mark.parametrize("state", sorted(ENDED))
+def test_what_ends_a_link_ends_its_connection(state):
+    ended = links.ended(CONNECTED, state, LATER)
+    again = links.ended(links.lost(CONNECTED, NOW), state, LATER)
+
+    assert (ended.last_connect, ended.last_disconnect) == (NOW, LATER)
+    assert again.last_disconnect == NOW
+
+
+def test_a_new_link_keeps_the_times_of_the_last_one():
+    ended = links.gone(CONNECTED, LATER)
+
+    anew = links.linked(ended, LATER + timedelta(hours=1))
+
+    assert (anew.last_connect, anew.last_disconnect) == (NOW, LATER)
 
 
 @pytest.mark.parametrize("state", OUT)
@@ -75,7 +93,7 @@ def test_a_ban_is_over_when_whatsapp_said_and_not_before():
     over = links.passed(meanwhile, NOW + timedelta(hours=2), 0.0)
 
     assert (meanwhile.usable, over.usable) == (False, True)
-    assert banned.ban_end == NOW + timedelta(hours=2)
+    assert (banned.ban_end, over.ban_end) == (NOW + timedelta(hours=2), None)
 
 
 def test_a_ban_before_the_clock_was_set_back_is_tried_at_a_start():

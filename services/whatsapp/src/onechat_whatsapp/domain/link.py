@@ -39,8 +39,8 @@ SENTENCES: Final = {
         "/whatsapp pair PHONE links it again."
     ),
     LinkState.REPLACED: (
-        "Another program uses this WhatsApp session, so this one has stopped: end the other, then start the "
-        "whatsapp service again."
+        "Another program uses this WhatsApp session, so this one has stopped: end the other, then start "
+        "onechat again."
     ),
     LinkState.BANNED: (
         "WhatsApp has shut the account out for a time, so nothing is read or sent. Open WhatsApp on the "
@@ -93,7 +93,7 @@ def found(kept: LinkNow | None, now: datetime, *, session: bool) -> LinkNow:
         over = link.ban_end is None or link.ban_end <= now or now < link.since  # the clock was set back
         return replace(link, trying=over)
     # How long it was away while nothing ran is not the network's doing: the ten minutes begin now.
-    return replace(lost(link, now), away_since=link.away_since if link.away_told else now)
+    return replace(lost(link, now), away_since=now)
 
 
 def linked(link: LinkNow, now: datetime) -> LinkNow:
