@@ -42,7 +42,7 @@ async def opened_chats(
     `linked_since` and `trouble` are the link's: since when there is one, what is wrong with it.
     """
     directory = Directory(wire, lambda chat: store.read(lambda db: has_heard(db, chat)), clock)
-    finding = Finding(directory, linked_since, clock)
+    finding = Finding(directory, linked_since, clock, trouble=trouble)
     sending = Sending(store, wire, directory, clock, reached, trouble=trouble)
     await sending.open()
     return ChatRooms(

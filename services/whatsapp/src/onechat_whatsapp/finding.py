@@ -21,9 +21,9 @@ from onechat_whatsapp.wire.ports import Contact
 
 READY_AFTER: Final = timedelta(minutes=30)  # of a link; an address book without a name is then taken as such
 NO_GROUPS: Final = (
-    "WhatsApp is not connected and has not given the groups yet, so they cannot be looked through. It is "
-    "connected again by itself: try later."
+    "WhatsApp is not connected and has not given the groups yet, so they cannot be looked through. "
 )
+_SOON: Final = "It is connected again by itself: try later."
 
 LinkedSince = Callable[[], datetime | None]  #: since when an account is linked, as far as that is known
 
@@ -39,10 +39,19 @@ class Page:
 class Finding:
     """Looks through the directory."""
 
-    def __init__(self, directory: Directory, linked_since: LinkedSince, clock: Clock) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        linked_since: LinkedSince,
+        clock: Clock,
+        *,
+        trouble: Callable[[], str] = lambda: "",
+    ) -> None:
+        """`trouble`: what is wrong with the link and what to do, "" for nothing that is known."""
         self._directory = directory
         self._linked_since = linked_since
         self._clock = clock
+        self._trouble = trouble
 
     async def find(self, asked: str, *, start: int = 0, count: int = FOUND_MAX) -> Page:
         """The chats whose name holds `asked`, or the one whose id or number it is; the likeliest first.
@@ -85,7 +94,7 @@ class Finding:
         try:
             return await self._directory.groups()
         except NotConnected as error:
-            raise NamesNotReady(NO_GROUPS) from error
+            raise NamesNotReady(f"{NO_GROUPS}{self._trouble() or _SOON}") from error
 
     def _ready(self, contacts: Iterable[Contact]) -> bool:
         """Whether the names of the address book have come, which they do all at once."""

@@ -153,6 +153,13 @@ async def test_groups_that_have_never_come_are_not_passed_over_in_silence(tmp_pa
             await desk.finding.find("garden")
 
 
+async def test_a_search_without_groups_says_what_is_wrong_with_the_link(tmp_path: Path) -> None:
+    """A ban is not over by itself in a moment, so it must not say so."""
+    async with desk_at(tmp_path, online=False, trouble="There is a ban.") as desk:
+        with pytest.raises(NamesNotReady, match=r"looked through\. There is a ban\."):
+            await desk.finding.find("garden")
+
+
 class SlowWire(FakeWire):
     """Never gives the groups."""
 
