@@ -56,7 +56,7 @@ def ended(link: LinkNow, zone: tzinfo) -> Notice:
     """WhatsApp has ended it, as the state says."""
     text = SENTENCES[link.state]
     if link.state is LinkState.BANNED and link.ban_end is not None:
-        text += f" It says that this lasts until {told_time(link.ban_end, zone)}; I try again then."
+        text += f" WhatsApp says that this lasts until {told_time(link.ban_end, zone)}; I try again then."
     return Notice(key=key_of(link.state, link.since), text=text)
 
 

@@ -29,8 +29,8 @@ SENTENCES: Final = {
     ),
     Failure.PASSKEY: (
         "WhatsApp was not linked: it asks this account for a passkey, which cannot be given from here. It "
-        "asks mostly Business accounts and those that have a passkey; WhatsApp on the phone shows it in its "
-        "settings, under Account."
+        "asks mostly Business accounts and those that have a passkey. WhatsApp on the phone shows in "
+        "Settings, Account, Passkeys whether yours has one; without it, linking may work."
     ),
     Failure.OUTDATED: (
         "WhatsApp was not linked: it wants a newer version of what connects here. Update onechat, then run "
