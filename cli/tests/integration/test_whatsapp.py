@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat_cli.arguments import parser
 from onechat_cli.commands.whatsapp import whatsapp as run_whatsapp
+from onechat_cli.commands.whatsapp import zone_told
 from onechat_cli.config import settings_from
 from onechat_cli.outcome import CommandFailed, Exit
 
@@ -68,6 +69,11 @@ async def test_a_link_that_is_well_is_shown_with_its_times_and_the_routes(gatewa
         "batches on their way to the agent: 2",
         f"route: {ANNA} goes to House",
     ]
+
+
+def test_times_are_told_in_the_zone_that_onechat_is_set_to():
+    assert zone_told({"ONECHAT_TIME_ZONE": "Europe/Rome", "TZ": "Asia/Kathmandu"}) == ROME
+    assert zone_told({"TZ": "Europe/Rome"}) == ROME
 
 
 async def test_no_account_is_nothing_wrong_and_says_how_to_link_one(gateway, run):

@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-import os
+from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Final
 
@@ -13,7 +13,7 @@ from onechat_cli.adapters.agent import AgentClient
 from onechat_cli.adapters.whatsapp import WhatsAppClient
 from onechat_cli.commands.away import failure
 from onechat_cli.commands.printed import print_json, print_text, remark
-from onechat_cli.config import CliSettings
+from onechat_cli.config import CliSettings, environment
 from onechat_cli.domain.whatsapp import Link, Route, link_lines, link_row
 from onechat_cli.domain.zones import zone_of
 from onechat_cli.outcome import CommandFailed, Exit
@@ -22,11 +22,10 @@ _ROUTES_NOT_SAID: Final = "The agent service does not say which chats are routed
 
 
 async def whatsapp(settings: CliSettings, chosen: argparse.Namespace, zone: tzinfo | None = None) -> Exit:
-    """Run the part of the command that `chosen.part` names; times in `zone`, the machine's unless given."""
+    """Run the part of the command that `chosen.part` names; times in `zone`, the user's unless given."""
     match chosen.part:
         case "status":
-            zone = zone or zone_of(machine_zone(os.environ))
-            return await status(settings, zone, as_json=chosen.json)
+            return await status(settings, zone or zone_told(environment()), as_json=chosen.json)
         case unknown:
             raise AssertionError(f"no part {unknown}")
 
@@ -61,3 +60,8 @@ async def _routes(settings: CliSettings) -> list[Route] | None:
             return [Route(source=source, agent=name) for source, name in await agent.routes()]
         except RemoteError:
             return None
+
+
+def zone_told(variables: Mapping[str, str]) -> tzinfo:
+    """The zone in which the services tell times: the one that is set, else the machine's."""
+    return zone_of(variables.get("ONECHAT_TIME_ZONE") or machine_zone(variables))
