@@ -163,12 +163,13 @@ WHATSAPP_AWAY: Final = (
 WHATSAPP_FAULT: Final = "The WhatsApp service has a fault of its own. Its log says what; try again."
 PAIRING_CODE: Final = """\
 The code is {code}{until}.
-Type it in on the phone: WhatsApp, Settings, Linked devices, Link a device, Link with phone number instead."""
+Type it in on the phone: WhatsApp, Linked devices (under Settings, or in the menu),
+Link a device, Link with phone number instead."""
 PAIRING_UNTIL: Final = ", good until {time}"
-UNLINKED: Final = "The link to WhatsApp has ended, and its session is deleted."
+UNLINKED: Final = "WhatsApp is not linked any more, and nothing of its session is left here."
 UNLINKED_HERE: Final = (
-    "The session is deleted here, but WhatsApp could not be told. Remove the device on the phone: in "
-    "WhatsApp, Settings, Linked devices."
+    "The session is deleted here, but WhatsApp could not be told. Remove the device on the phone: WhatsApp, "
+    "Linked devices (under Settings, or in the menu)."
 )
 WHATSAPP_LINKS: Final = {
     "not linked": "No WhatsApp account is linked. /whatsapp pair PHONE links one.",
@@ -180,6 +181,7 @@ WHATSAPP_LINKS: Final = {
     "outdated": "WhatsApp wants a newer version of its library{since}: update onechat.",
     "other": "WhatsApp's link is in a state that this version does not know{since}.",
 }
+WHATSAPP_LOST: Final = "WhatsApp: {state}{since}."
 WHATSAPP_TIMES: Final = {
     "ban_end": "The ban ends: {time}.",
     "last_connect": "Last connected: {time}.",

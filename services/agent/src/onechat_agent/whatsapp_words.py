@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from onechat_agent import sentences
 from onechat_agent.domain.text import plain_line
-from onechat_agent.domain.whatsapp import LinkStatus, PairingCode
+from onechat_agent.domain.whatsapp import LinkState, LinkStatus, PairingCode
 
 ROUTES_SHOWN: Final = 50
 
@@ -44,7 +44,10 @@ def routes(found: Sequence[Route], root: str) -> str:
 
 def _status_lines(link: LinkStatus, zone: ZoneInfo) -> Iterator[str]:
     since = f", since {_moment(link.since, zone)}" if link.since else ""
-    yield sentences.WHATSAPP_LINKS[link.state].format(since=since)
+    # What is wrong says the state once more, in a sentence of its own; but not on a link that is there.
+    told = link.trouble and link.state not in (LinkState.CONNECTED, LinkState.OTHER)
+    form = sentences.WHATSAPP_LOST if told else sentences.WHATSAPP_LINKS[link.state]
+    yield form.format(state=link.state, since=since)
     if link.trouble:
         yield plain_line(link.trouble)
     for name, form in sentences.WHATSAPP_TIMES.items():

@@ -51,9 +51,9 @@ async def test_a_number_gets_a_code_with_its_end_and_where_it_is_typed_in(
 ) -> None:
     answer = await command(house, f"/whatsapp pair {PHONE}")
 
-    first, where = answer.splitlines()
+    first, *where = answer.splitlines()
     assert first == f"The code is {CODE}, good until 2027-01-05 12:02."
-    assert "Linked devices" in where
+    assert "Linked devices" in where[0]
     assert gateway.phones == [PHONE]
 
 
@@ -115,7 +115,7 @@ async def test_the_end_of_a_link_says_whether_the_phone_has_to_do_the_rest(
     gateway.link = v1.LINK_STATE_DISCONNECTED
     here = await command(house, "/whatsapp unlink")
 
-    assert told == "The link to WhatsApp has ended, and its session is deleted."
+    assert told == "WhatsApp is not linked any more, and nothing of its session is left here."
     assert "Remove the device on the phone" in here
 
 
@@ -156,7 +156,7 @@ async def test_the_status_has_all_times_what_is_wrong_and_what_waits(
     )
 
     assert (await command(house, "/whatsapp status")).splitlines() == [
-        "WhatsApp has banned the account for a time, since 2027-01-05 10:00.",
+        "WhatsApp: banned, since 2027-01-05 10:00.",
         "Wait until the ban ends.",
         "The ban ends: 2027-01-05 21:30.",
         "Last connected: 2027-01-05 09:00.",
@@ -165,6 +165,17 @@ async def test_the_status_has_all_times_what_is_wrong_and_what_waits(
         "Batches of messages on their way to the agent: 3.",
         "Messages that could not be decrypted: 2.",
         "No chat is routed: all of them come to One.",
+    ]
+
+
+async def test_what_is_wrong_with_a_link_that_is_there_stands_under_it(
+    house: House, gateway: WhatsAppServicer
+) -> None:
+    gateway.link, gateway.says = v1.LINK_STATE_CONNECTED, v1.GetStatusResponse(trouble="It is silent.")
+
+    assert (await command(house, "/whatsapp status")).splitlines()[:2] == [
+        "WhatsApp is linked and connected.",
+        "It is silent.",
     ]
 
 

@@ -283,6 +283,12 @@ async def test_an_interrupted_send_is_not_known_and_the_user_should_look():
     assert "the user should look at the chat" in result.text
 
 
+async def test_that_nothing_was_sent_is_said_once():
+    said = "There is no such chat, and nothing was sent."
+
+    assert await send(Gateway(WhatsAppRefused(said))) == ToolResult(text=said, failed=True)
+
+
 async def test_what_whatsapp_did_not_take_was_not_sent():
     result = await send(Gateway(replace(SENT, state=SendState.FAILED)))
 

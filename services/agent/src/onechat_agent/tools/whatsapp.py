@@ -131,7 +131,7 @@ class WhatsAppSendTool:
                 request_id=context.call_key if is_run_key(context.call_key) else _OWN + own_id,
             )
         except WhatsAppRefused as refused:
-            return _failed(f"Nothing was sent. {refused}")
+            return _failed(_unsent(str(refused)))
         except RemoteError as error:
             return _not_answered(error)
         return self._other(sent, own_id) if sent.other_message else self._told(sent)
@@ -208,6 +208,11 @@ def _chat_id(chat: str) -> str:
 def _shown(chat: Chat) -> str:
     """The chat's name in a line of ours."""
     return one_line(plain_line(chat.name).replace("|", "/").replace('"', "'"), NAME_SHOWN)
+
+
+def _unsent(refusal: str) -> str:
+    """That nothing was sent and why; the gateway says the first itself of some refusals."""
+    return refusal if "nothing was sent" in refusal.lower() else f"Nothing was sent. {refusal}"
 
 
 def _away(error: RemoteError) -> str:
