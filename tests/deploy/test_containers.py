@@ -145,6 +145,15 @@ def test_the_agents_image_holds_what_its_shell_is_expected_to_have(deployment):
     assert [Path(path).name for path in found] == wanted
 
 
+def test_whatsapps_image_loads_the_library_that_speaks_to_it(deployment):
+    """Its system library and its own are in the image, or nobody could ever link an account."""
+    loads = "import onechat_whatsapp.wire_child.neonize_client as library; print(library.__name__)"
+
+    said = deployment.inside("whatsapp", "python", "-c", loads).split()
+
+    assert said[-1] == "onechat_whatsapp.wire_child.neonize_client"
+
+
 def test_what_is_bound_belongs_to_the_owner(deployment):
     """Docker would have made the folders as root, and neither the agent nor its owner could write them."""
     for name in ("workspace", "agents"):
