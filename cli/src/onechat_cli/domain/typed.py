@@ -51,5 +51,8 @@ def is_private(line: str) -> bool:
 
 
 def is_command(text: str) -> bool:
-    """Whether `text` is one line that begins with a slash and a letter: first tried as a command."""
-    return text.startswith("/") and "\n" not in text and text[1:2].isalpha()
+    """Whether `text` is one line that begins with a slash and a letter: first tried as a command.
+
+    So is a private one that was pasted with a line end in it, lest a number of it be told to a model.
+    """
+    return text.startswith("/") and text[1:2].isalpha() and ("\n" not in text or is_private(text))

@@ -64,6 +64,8 @@ class Commands:
     async def _answer(self, line: str, time: datetime | None, request_id: str) -> str:
         match = _COMMAND.fullmatch(line)
         if match is None:
+            if line.lower().startswith("/whatsapp"):  # no message, lest a model be told a number in it
+                return sentences.WHATSAPP_USAGE
             raise NotACommand()
         name, argument = match[1].lower(), (match[2] or "").strip()
         match name:

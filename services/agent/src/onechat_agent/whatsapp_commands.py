@@ -44,9 +44,9 @@ class WhatsAppCommands:
 
         Raises KeyReused, BadRequestId.
         """
-        word, _, rest = argument.partition(" ")
+        word, rest = [*argument.split(maxsplit=1), "", ""][:2]
         try:
-            match word.lower(), rest.strip():
+            match word.lower(), rest:
                 case "pair", phone if phone:
                     code = await self._link.pair(phone, request_id=request_id)
                     return whatsapp_words.pairing(code, self._zone)

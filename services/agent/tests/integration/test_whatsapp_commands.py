@@ -68,18 +68,28 @@ async def test_the_same_request_asks_for_one_code(house: House, gateway: WhatsAp
     assert refused.value.reason == "KEY_REUSED"
 
 
-async def test_neither_the_number_nor_the_code_is_kept_or_shown_to_a_model(
-    house: House, model: ScriptedModel, tmp_path: Path
+async def test_neither_the_number_nor_the_code_is_kept_logged_or_shown_to_a_model(
+    house: House,
+    model: ScriptedModel,
+    gateway: WhatsAppServicer,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     says(house, "", "hello")
     await command(house, f"/whatsapp pair {PHONE}")
+    gateway.link = v1.LINK_STATE_CONNECTED
+    await command(house, f"/whatsapp pair {PHONE}")
+    await command(house, f"/whatsap pair {PHONE}")
     await house.say("hello")
     await house.seen.until(lambda seen: any(one.HasField("command") for one in seen.responses))
 
     stored = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
     asked = "".join(str(record.body) for record in model.requests())
+    logged = "".join(capfd.readouterr())
+    assert "RunCommand" in logged
     for secret in (PHONE, "9182746", "918-2746", CODE):
         assert secret.encode() not in stored
+        assert secret not in logged
         assert secret not in asked
     assert not any(PHONE in line for line in await house.lines())
 
@@ -92,7 +102,10 @@ async def test_neither_the_number_nor_the_code_is_kept_or_shown_to_a_model(
         ("/whatsapp status please", "/whatsapp pair +39 333 123 4567"),
         ("/whatsapp unpair", "/whatsapp pair +39 333 123 4567"),
         ("/whatsapp pair 12", "international form"),
+        ("/whatsapp-pair +39 333 123 4567", "/whatsapp pair +39 333 123 4567"),
+        ("/WhatsApp, pair +39 333 123 4567", "/whatsapp pair +39 333 123 4567"),
         ("/WhatsApp PAIR +39 333 123 4567", CODE),
+        ("/whatsapp  pair\n+39 333 123 4567\n", CODE),
     ],
 )
 async def test_what_is_typed_is_answered_with_what_to_do(house: House, line: str, said: str) -> None:

@@ -86,6 +86,8 @@ def test_anything_else_is_passed_over(update: dict[str, Any]) -> None:
         (message(text="/stops"), "command"),
         (message(text="/stop/it"), "message"),
         (message(text="/usage"), "command"),
+        (message(text="/WhatsApp-pair +39 333 1234567"), "command"),
+        (message(text="/whatsapp\npair +39 333 1234567"), "command"),
         (message(text="/etc/hosts is a file"), "message"),
         (message(text="/é"), "message"),
         (message(text="/7"), "message"),

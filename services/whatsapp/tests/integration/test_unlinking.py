@@ -114,6 +114,18 @@ async def test_the_same_request_unlinks_once(bench):
         assert running.rooms.link.connected
 
 
+async def test_a_request_that_found_no_link_ends_none_that_is_made_later(tmp_path):
+    bench = LinkBench(tmp_path, SlowAccount())
+    async with bench.running() as running:
+        first = await running.unlink("c:1")
+        await running.pair()
+        bench.account.type_code()
+        await running.settled()
+
+        assert (first, await running.unlink("c:1")) == (True, True)
+        assert running.rooms.link.connected
+
+
 async def test_a_full_disk_ends_no_link(bench):
     """The answer could not be kept, so a repeat would end whatever link there is then."""
     disk = Disk("of-unlinking", waits=False)

@@ -22,8 +22,9 @@ LONG_UNITS: Final = 4000  #: a text of so many may be the first part of one that
 
 A_PICTURE: Final = "[a picture]"
 
-# As the agent service reads them: a path such as /etc/hosts is a message.
-_COMMAND: Final = re.compile(r"/([A-Za-z_]+)(?:@\w+)?(?:\s|$)")
+# As the agent service reads them: a path such as /etc/hosts is a message. What is mistyped of the one that holds
+# a phone number is none, lest a model be told the number.
+_COMMAND: Final = re.compile(r"/([A-Za-z_]+)(?:@\w+)?(?:\s|$)|/((?i:whatsapp))")
 _STOP: Final = "stop"
 _GROUPS: Final = frozenset({"group", "supergroup"})
 
@@ -64,7 +65,7 @@ class Written:
     def stops(self) -> bool:
         """Whether it is the command that ends what is being done, which waits for no other."""
         command = _COMMAND.match(self.text) if self.is_command else None
-        return command is not None and command[1].lower() == _STOP
+        return command is not None and (command[1] or "").lower() == _STOP
 
     @property
     def is_long(self) -> bool:
