@@ -40,6 +40,7 @@ BOB = ChatId("15550002222@s.whatsapp.net")
 CAT = ChatId("15550003333@s.whatsapp.net")
 GARDEN = ChatId("120363000000000001@g.us")
 _numbers = count(1)
+WITHIN_S = 30.0
 
 
 def said(
@@ -97,13 +98,13 @@ class Running:
     async def quiet(self) -> None:
         """Time passes until a batch has closed."""
         before = len(self.passed)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WITHIN_S):
             while "batches_closed" not in self.passed[before:]:
                 if self.clock.sleepers:
                     self.clock.advance(1)
                 await asyncio.sleep(0)
 
-    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], within_s: float = WITHIN_S) -> None:
         """Return once `condition`, of what has `passed` or was delivered, holds."""
         async with asyncio.timeout(within_s):
             while not condition():
@@ -113,7 +114,7 @@ class Running:
     async def until_delivered(self, batches: int) -> list[NewDelivery]:
         """So many deliveries in all, once they are there and forgotten here."""
         await self.agent.until(lambda: len(self.agent.deliveries) >= batches)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WITHIN_S):
             while self.store.read(lambda db: db.execute("SELECT count(*) FROM outbox").get):
                 await asyncio.sleep(0)
         return delivered(self.agent)

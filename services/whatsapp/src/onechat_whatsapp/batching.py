@@ -157,17 +157,19 @@ class Batching:
             if batch is not None and (is_due(batch, now) or not has_room(batch, len(line.encode()))):
                 self._close(db, message.chat)
         batch_rows.gather(db, message, line, wakes=wakes_root(message), now=now)
-        if not holding:
-            self._close_if_due(db, message.chat, now)
+        if not holding and self._is_due(db, message.chat, now):
+            self._close(db, message.chat)
 
-    def _close_if_due(self, db: apsw.Connection, chat: ChatId, now: datetime) -> None:
+    def _is_due(self, db: apsw.Connection, chat: ChatId, now: datetime) -> bool:
         batch = batch_rows.open_batch(db, chat)
-        if batch is not None and is_due(batch, now):
-            self._close(db, chat)
+        return batch is not None and is_due(batch, now)
 
     def _close(self, db: apsw.Connection, chat: ChatId) -> None:
-        for messages in split_by_size(batch_rows.take_gathered(db, chat)):
-            self._handover.put(db, _batch_of(db, messages))
+        self._handover.put(db, self._closed(db, chat))
+
+    def _closed(self, db: apsw.Connection, chat: ChatId) -> list[Batch]:
+        """What has gathered of `chat`, out of the store: one batch, but for two chats that became one."""
+        return [_batch_of(db, messages) for messages in split_by_size(batch_rows.take_gathered(db, chat))]
 
     def _release(self, db: apsw.Connection) -> int:
         batches = [
@@ -192,13 +194,14 @@ class Batching:
             await self._store.write(lambda db: self._close_all(db, due, now))
             self._reached("batches_closed")
         waits = [
-            (closes_at(batch) - now).total_seconds() for chat, batch in open_ones.items() if chat not in due
+            (closes_at(batch) - now).total_seconds() for batch in open_ones.values() if not is_due(batch, now)
         ]
         return min(waits, default=None)
 
     def _close_all(self, db: apsw.Connection, chats: Sequence[ChatId], now: datetime) -> None:
-        for chat in chats:
-            self._close_if_due(db, chat, now)
+        """Close those of `chats` that are still due, and hand over together what closed together."""
+        due = [chat for chat in chats if self._is_due(db, chat, now)]
+        self._handover.put(db, [batch for chat in due for batch in self._closed(db, chat)])
 
 
 def _batch_of(db: apsw.Connection, messages: Sequence[Gathered]) -> Batch:

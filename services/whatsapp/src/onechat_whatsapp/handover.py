@@ -67,9 +67,10 @@ class Handover:
         if kind == KIND:
             batch_rows.parcel_handed_over(db, ParcelKey(key))
 
-    def put(self, db: apsw.Connection, batch: Batch) -> None:
-        """Hand `batch` over by itself, after whatever was put before, in the caller's transaction."""
-        self._put(db, [batch])
+    def put(self, db: apsw.Connection, batches: Sequence[Batch]) -> None:
+        """Hand `batches` over, each by itself, after whatever was put before, in the caller's transaction."""
+        for call in split_for_calls(batches):
+            self._put(db, call)
 
     def put_group(self, db: apsw.Connection, batches: Sequence[Batch]) -> None:
         """Hand `batches` over as one group, in the caller's transaction.

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 
+from onechat_whatsapp.domain.batch_wording import name_of
 from onechat_whatsapp.domain.chat_ids import LIDS, LISTS, ChatId, Jid, bare, is_group, is_person, server_of
 from onechat_whatsapp.domain.identities import Own, People
 from onechat_whatsapp.domain.ids import MessageId
@@ -194,7 +195,7 @@ def message_in(heard: Heard, own: Own, people: People, names: Names) -> Message 
     return Message(
         chat=own.shown(chat),
         id=MessageId(heard.message_id),
-        chat_name=hidden(chat_name, own),
+        chat_name=name_of(hidden(chat_name, own)),
         is_group=group,
         sender="" if from_me else hidden(names.of_sender(heard.sender, others), own),
         from_me=from_me,
