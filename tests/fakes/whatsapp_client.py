@@ -5,7 +5,7 @@
 It shows what the wire makes of the library's own objects, without a network. What a client is asked to send
 goes into SESSION.left, a line of JSON each; a chat of number 1404… is refused, 1500… is not answered by
 WhatsApp, 1700… not even by the library, and 1600… ends the connection. SCRIPT is one of linked, unpaired,
-gives-up (once it is asked for groups), refused, mute.
+gives-up (once it is asked for groups), refused, mute, shapes (all of whatsapp_shapes.py, and a flood).
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from onechat_whatsapp.wire_child.serving import serve, take_output
 
 from tests.fakes.whatsapp_events import plain, said
 from tests.fakes.whatsapp_scripts import BOB, GARDEN
+from tests.fakes.whatsapp_shapes import flood, shapes
 
 GONE = "websocket not connected"
 SEND_S = 1.0
@@ -158,6 +160,10 @@ class ScriptedClient:
     async def _log_in(self) -> None:
         self.logged_in = True
         await self._emit(Connected(status=True))
+        if self.script == "shapes":
+            for shape in chain(shapes(), flood()):
+                await self._emit(shape.event)
+            return
         await self._emit(said(plain("hello"), chat=BOB, sender=BOB))
         await self._emit(OfflineSyncCompleted(Count=1))
 
