@@ -182,6 +182,21 @@ async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
     assert await asyncio.wait_for(child.wait(), WITHIN_S) == 0
 
 
+async def test_a_child_that_cannot_go_on_says_why(tmp_path):
+    """Its last words are all that there is to find the fault by."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "onechat_whatsapp.wire_child", str(tmp_path / "session.db")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    _, said = await asyncio.wait_for(child.communicate(b"HTTP/1.1 400\r\n"), WITHIN_S)
+
+    assert child.returncode == 1
+    assert said.decode().splitlines()[-1] == "FrameBroken: a frame of 1213486160 bytes"
+
+
 async def test_a_second_process_is_kept_off_the_session_until_the_first_is_gone(tmp_path):
     """WhatsApp would end one of them, and the two would end each other by turns."""
     session = tmp_path / "session.db"

@@ -58,6 +58,8 @@ async def _served(session: Path, output: int) -> None:
         code = 0
     except BrokenPipeError:
         code = 0  # the gateway is gone
+    except Exception as error:  # noqa: BLE001 - said in the line that the gateway keeps; no more is left to do
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
     finally:
         sys.stderr.flush()
         os._exit(code)
