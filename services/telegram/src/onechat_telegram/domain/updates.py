@@ -22,8 +22,8 @@ LONG_UNITS: Final = 4000  #: a text of so many may be the first part of one that
 
 A_PICTURE: Final = "[a picture]"
 
-# As the agent service reads them: a path such as /etc/hosts is a message. What is mistyped of the one that holds
-# a phone number is none, lest a model be told the number.
+# As the agent service reads them: a path such as /etc/hosts is a message. The one that has a phone number
+# in it is none however it is mistyped, lest a model be told the number.
 _COMMAND: Final = re.compile(r"/([A-Za-z_]+)(?:@\w+)?(?:\s|$)|/((?i:whatsapp))")
 _STOP: Final = "stop"
 _GROUPS: Final = frozenset({"group", "supergroup"})
