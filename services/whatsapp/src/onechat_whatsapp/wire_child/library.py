@@ -89,5 +89,5 @@ def sentence_for(error: BaseException) -> str:
         )
     return (
         f"The library that speaks to WhatsApp, neonize, cannot be loaded ({type(error).__name__}: {text})."
-        " It needs Linux on x86-64 with glibc 2.34."
+        " It is known to work on Linux with glibc 2.34 or newer."
     )
