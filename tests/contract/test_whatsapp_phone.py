@@ -1,12 +1,23 @@
-"""The phone that a person plays with does what its help says."""
+"""The phone that a person plays with does what its help says, and its service is the real one."""
+
+import asyncio
+import json
+import os
+import sys
 
 import pytest
+from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
+from onechat_runtime.channels import open_channel
 from onechat_whatsapp.wire.events import Disconnected, Heard, LoggedOut, PairingStatus, WireEvent
 
-from tests.fakes.whatsapp_account import OWNER
+from tests.contract.source_tree import REPOSITORY
+from tests.fakes.whatsapp_account import CODE, OWNER, WhatsAppAccount
 from tests.fakes.whatsapp_desk import account_of_ann
 from tests.fakes.whatsapp_phone import HELP, Phone
 from tests.fakes.whatsapp_scripts import BOB, GARDEN
+from tests.fakes.whatsapp_stage import WORLD
+from tests.fakes.whatsapp_world import world_at
 
 
 class Played:
@@ -68,3 +79,31 @@ def test_every_line_of_the_help_does_something(played):
 
 def test_what_is_no_line_gets_the_help(played):
     assert played.phone.do("dance") == HELP
+
+
+async def test_the_service_beside_it_asks_the_played_account_for_a_code(tmp_path):
+    """Else it would be found broken by whoever next wants to see what a person sees."""
+    folder = tmp_path / "whatsapp"
+    folder.mkdir(mode=0o700)
+    account = WhatsAppAccount()
+    async with world_at(folder / "session.db", account) as (_, socket):
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("ONECHAT_")}
+        environ |= {"ONECHAT_DATA": str(tmp_path), "ONECHAT_WHATSAPP_ADDRESS": "127.0.0.1:0"}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.fakes.whatsapp_stage"),
+            env=environ | {WORLD: str(socket)},
+            cwd=REPOSITORY,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            ready = await anext(line async for line in process.stderr if b'"event": "ready"' in line)
+            token = (tmp_path / "tokens" / "agent").read_text().strip()
+            async with open_channel(json.loads(ready)["address"], token=token, name="whatsapp") as channel:
+                stub = whatsapp_service_pb2_grpc.WhatsAppServiceStub(channel)
+                answer = await stub.Pair(v1.PairRequest(phone="+1 555 000 1111"), timeout=30)
+        finally:
+            process.kill()
+            await process.wait()
+
+    assert answer.code == CODE
+    assert account.phones == ["15550001111"]

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import os
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +29,7 @@ from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
 from tests.fakes.whatsapp_desk import account_of_ann
 from tests.fakes.whatsapp_scripts import BOB, CARS, CAT, GARDEN, heard, own, undecryptable
 from tests.fakes.whatsapp_stage import WORLD
-from tests.fakes.whatsapp_world import World
+from tests.fakes.whatsapp_world import world_at
 
 FRIENDS = {"bob": BOB, "cat": CAT}
 GROUPS = {"garden": GARDEN, "cars": CARS}
@@ -140,17 +139,14 @@ async def play(data: Path, *, demo: bool) -> None:
     session.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     account = account_of_ann()
     account.me = OWNER if SessionFile(session).is_linked() else None
-    world = World(session, account)
-    with tempfile.TemporaryDirectory(prefix="w") as short:  # a socket's path has at most 107 bytes
-        server = await asyncio.start_unix_server(world.meet, path=str(Path(short, "world")))
+    async with world_at(session, account) as (world, socket):
         reading = asyncio.create_task(_lines(Phone(account, world.crash)))
-        environ = {**os.environ, "ONECHAT_DATA": str(data), WORLD: str(Path(short, "world"))}
+        environ = {**os.environ, "ONECHAT_DATA": str(data), WORLD: str(socket)}
         modules = {name: f"onechat_{name}" for name in SERVICES} | {"whatsapp": "tests.fakes.whatsapp_stage"}
         try:
             await up(load(CliSettings, environ), environ, environ, demo=demo, modules=modules)
         finally:
             reading.cancel()
-            server.close()
 
 
 def main() -> None:
