@@ -1,7 +1,7 @@
 """The one reader of the wire's events: each goes to every room that hears, one after the other, in order.
 
-A full disk holds the reading up until there is room, so that nothing which came is lost meanwhile. An event
-that a room fails at is left to the others; a person is told.
+A full disk holds the reading up until there is room, and so does a session that cannot be read now, so that
+nothing which came is lost meanwhile. An event that a room fails at is left to the others; a person is told.
 """
 
 import traceback
@@ -15,9 +15,10 @@ from onechat_runtime.errors import StoreFull
 from onechat_runtime.health import HealthBoard
 
 from onechat_whatsapp.wire.events import WireEvent
-from onechat_whatsapp.wire.ports import WhatsAppWire
+from onechat_whatsapp.wire.ports import SessionUnreadable, WhatsAppWire
 
-Hears = Callable[[WireEvent], Awaitable[None]]  #: takes an event; the same again after it raised StoreFull
+#: Takes an event; the same again after it raised StoreFull or SessionUnreadable.
+Hears = Callable[[WireEvent], Awaitable[None]]
 
 FIRST_DELAY_S: Final = 1.0
 LONGEST_DELAY_S: Final = 60.0
@@ -49,8 +50,8 @@ class Hearing:
         while True:
             try:
                 return await hear(event)
-            except StoreFull:
-                log.warning("event_waits", why="the disk is full", again_in_s=delay_s)
+            except (StoreFull, SessionUnreadable) as error:
+                log.warning("event_waits", why=type(error).__name__, again_in_s=delay_s)
             except apsw.Error:
                 raise
             except Exception as error:  # noqa: BLE001 - one message that a fault cannot read must not end all reading

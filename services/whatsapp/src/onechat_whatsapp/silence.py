@@ -23,7 +23,7 @@ from onechat_whatsapp.domain.silence import Missing, Quiet
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
 from onechat_whatsapp.wire.events import GroupRenamed, Heard, Undecryptable, WireEvent
-from onechat_whatsapp.wire.ports import Me
+from onechat_whatsapp.wire.ports import Me, SessionUnreadable
 
 NameOf = Callable[[str], Awaitable[str]]  # a chat's id → its name, or what the user knows it by
 Owner = Callable[[], Awaitable[Me | None]]  # who is linked
@@ -105,7 +105,7 @@ class Silence:
             await self._clock.sleep(LOOK_S)
             try:
                 await self.look()
-            except StoreFull:
+            except (StoreFull, SessionUnreadable):
                 continue  # looked at again in a minute
 
     async def look(self) -> None:

@@ -2,7 +2,7 @@
 
 import apsw
 import pytest
-from onechat_whatsapp.wire.ports import Contact
+from onechat_whatsapp.wire.ports import Contact, SessionUnreadable
 from onechat_whatsapp.wire.session_file import SessionFile
 
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
@@ -60,3 +60,18 @@ def test_a_session_that_is_damaged_holds_what_can_be_read_and_raises_nothing(ses
 
         session.contacts()
         session.me()
+
+
+def test_a_session_that_another_program_holds_is_not_said_to_be_none(session):
+    """Taken for none, the user would be told that the link is lost."""
+    busy = SessionFile(session.path, busy_ms=10)
+    other = apsw.Connection(str(session.path))
+    other.execute("BEGIN EXCLUSIVE")
+
+    for read in (busy.is_linked, busy.me, busy.contacts, lambda: busy.lid_of(BOB)):
+        with pytest.raises(SessionUnreadable, match="locked"):
+            read()
+
+    other.execute("COMMIT")
+    assert busy.is_linked()
+    assert busy.me() == OWNER

@@ -5,7 +5,7 @@ a child process behind it. The one that plays scripts: tests/fakes/whatsapp_wire
 this: tests/contract/test_whatsapp_wires_alike.py. What comes by itself, and what an id is: events.py.
 
 What reads the session (`is_linked`, `me`, `contacts`, `number_of`, `lid_of`) works without a connection and
-without a child process, and raises nothing: without a session there is nothing to tell.
+without a child process; without a session there is nothing to tell. All of them raise SessionUnreadable.
 """
 
 from collections.abc import AsyncIterator
@@ -17,6 +17,10 @@ from onechat_whatsapp.wire.events import WireEvent
 
 class WireGone(Exception):
     """The process behind the wire is not there, ended meanwhile, or gives no answer. `start` begins anew."""
+
+
+class SessionUnreadable(Exception):
+    """The session is there and cannot be read now: another program holds its file."""
 
 
 class DialFailed(Exception):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import apsw
 
-from onechat_whatsapp.wire.ports import Contact, Me
+from onechat_whatsapp.wire.ports import Contact, Me, SessionUnreadable
 
 BUSY_MS: Final = 2_000  # how long a read waits for the child's write
 NUMBERS: Final = "@s.whatsapp.net"
@@ -31,8 +31,10 @@ Rows = list[tuple[Any, ...]]
 class SessionFile:
     """What is in the session at `path`; without a file, or before the library made its tables, nothing."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_ms: int = BUSY_MS) -> None:
+        """`busy_ms` is how long a read waits for another's write. Each of them raises SessionUnreadable."""
         self.path = path
+        self._busy_ms = busy_ms
 
     def is_linked(self) -> bool:
         """Whether a device is in it."""
@@ -79,10 +81,13 @@ class SessionFile:
             Path(f"{self.path}{end}").unlink(missing_ok=True)
 
     def _rows(self, query: str, *values: str) -> Rows:
-        with self._opened() as connection:
-            if connection is not None:
-                with contextlib.suppress(*_NOTHING_TO_READ):
-                    return list(connection.execute(query, values))
+        try:
+            with self._opened() as connection:
+                if connection is not None:
+                    with contextlib.suppress(*_NOTHING_TO_READ):
+                        return list(connection.execute(query, values))
+        except apsw.Error as error:
+            raise SessionUnreadable(f"{type(error).__name__}: {error}") from error
         return []
 
     @contextmanager
@@ -93,7 +98,7 @@ class SessionFile:
             yield None
             return
         try:
-            connection.set_busy_timeout(BUSY_MS)
+            connection.set_busy_timeout(self._busy_ms)
             yield connection
         finally:
             connection.close()
