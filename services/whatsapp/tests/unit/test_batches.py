@@ -186,6 +186,24 @@ def test_a_batch_names_its_chat_and_then_time_sender_and_text_of_each_message():
     )
 
 
+@pytest.mark.parametrize(
+    ("instants", "shown"),
+    [
+        ([(10, 25, 0, 30), (10, 25, 1, 30), (10, 25, 2, 0)], ["10-25 02:30", "10-25 02:30", "10-25 03:00"]),
+        ([(3, 29, 0, 59), (3, 29, 1, 0)], ["03-29 01:59", "03-29 03:00"]),
+    ],
+)
+def test_times_are_the_users_own_on_both_sides_of_a_clock_change(instants, shown):
+    """In what order they come, and what makes a batch, goes by instants."""
+    written = [datetime(2026, *instant, tzinfo=UTC) for instant in instants]
+    messages = [message(time=instant) for instant in written]
+
+    assert [line_of(each, ROME)[5:16] for each in messages] == shown
+    assert len(
+        split_by_times(gathered(n, (at - NOON).total_seconds()) for n, at in enumerate(written))
+    ) == len(written)
+
+
 def test_a_chat_without_a_name_is_named_by_its_id_alone():
     assert batch_text(BOB, " ", ["x"]) == "[WhatsApp] (15550002222@s.whatsapp.net)\nx"
 

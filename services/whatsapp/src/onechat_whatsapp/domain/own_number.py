@@ -124,12 +124,10 @@ def _digits(sign: str) -> str:
     value = unicodedata.numeric(sign, None)
     if value is None:
         return ""
-    shown = "".join(each for each in unicodedata.normalize("NFKC", sign) if each.isalnum() or each == "⁄")
-    if "⁄" in shown:
-        return ""  # ½
     if value in range(10):
         return str(int(value))  # ٣, 三, ㈢, Ⅲ
-    return shown if shown.isascii() and shown.isdigit() else ""  # ⑮
+    shown = "".join(each for each in unicodedata.normalize("NFKC", sign) if each.isalnum() or each == "⁄")
+    return shown if shown.isascii() and shown.isdigit() else ""  # ⑮ and the like; ½ is none
 
 
 def _found(text: str, row: _Row, own: Own) -> Iterator[tuple[int, int]]:
