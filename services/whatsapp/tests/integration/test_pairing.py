@@ -62,10 +62,14 @@ async def test_a_linked_account_is_not_paired_again(tmp_path):
     bench = LinkBench(tmp_path, linked_account())
     async with bench.running() as running:
         await running.settled()
+        since = running.rooms.link.now.linked_since
         with pytest.raises(errors.LinkedAlready):
             await running.pair()
+        await running.settled()
 
-        assert bench.account.phones == []
+        assert (bench.account.phones, bench.account.dials, bench.user.notices) == ([], 1, [])
+        assert running.rooms.link.connected
+        assert running.rooms.link.now.linked_since == since
 
 
 async def test_three_tries_in_a_row_are_one_at_a_time(bench):

@@ -72,6 +72,7 @@ async def test_the_child_is_told_no_token_and_no_setting(tmp_path):
 
     told = set((tmp_path / "session.db.told").read_text().split("\n"))
     assert {"HTTPS_PROXY", *SET} <= told
+    assert not {"OPENAI_API_KEY", "ONECHAT_TOKEN_FILE"} & told
     assert told <= {*PASSED, *SET, "LC_CTYPE"}  # the last is Python's own
 
 
