@@ -10,6 +10,7 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,9 @@ def living(run: WhatsAppRun, words: Words) -> Callable[[], Awaitable[None]]:
     """A little of everything: it is written and handed over, and a send is asked for."""
 
     async def live() -> None:
-        run.write(words.of(Kind.PRIVATE, times=3))
-        run.write(words.of(Kind.BY_LID, *AROUND))
-        run.cannot_read()
+        (first,) = words.of(Kind.PRIVATE, times=3)
+        run.cannot_read(first)
+        run.write([first, *words.of(Kind.BY_LID, *AROUND)])
         await run.done()
         await run.online()
         (send,) = words.of(Kind.SEND)
@@ -82,11 +83,13 @@ async def turns_of(run: WhatsAppRun, words: set[str]) -> int:
     return len({one.turn for one in await run.chat.deliveries() if one.key in keys})
 
 
-async def test_killed_at_six_points_the_service_loses_and_repeats_nothing(
+async def test_killed_at_six_points_it_repeats_nothing_and_loses_only_what_nobody_could_keep(
     forks: Forks, tmp_path: Path
 ) -> None:
-    words = Words()
+    """WhatsApp takes for arrived what the first of them got, and sends again what all later ones did."""
+    words, ends = Words(), count(1)
     async with whatsapp_in(forks, tmp_path) as run:
+        run.sends_again = lambda: next(ends) > 2
         await run.open()
         await run.services.stop("whatsapp")
         await while_rising(rise(run, QUICK), living(run, words))
@@ -94,6 +97,7 @@ async def test_killed_at_six_points_the_service_loses_and_repeats_nothing(
 
         assert await complaints(run) == []
         assert run.services.kills["whatsapp"] == len(QUICK)
+        assert run.lost
 
 
 async def test_a_child_killed_in_a_send_leaves_an_answer_that_is_not_known(
@@ -134,6 +138,7 @@ async def test_killed_at_every_place_and_around_every_commit_it_loses_and_repeat
     words, struck = Words(), points()
     async with whatsapp_in(forks, tmp_path) as run:
         await run.open()
+        await run.let_them_talk_all_day()
         await run.services.stop("whatsapp")
         await while_rising(rise(run, struck), living(run, words))
         await run.done()
@@ -152,6 +157,7 @@ async def test_killed_twenty_times_wherever_they_are_they_lose_only_what_nobody_
     async with whatsapp_in(forks, tmp_path) as run:
         run.sends_again = lambda: rng.random() < 0.5
         await run.open()
+        await run.let_them_talk_all_day()
         await while_rising(kills(run, rng), living(run, words))
         await run.done()
 

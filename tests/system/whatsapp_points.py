@@ -32,7 +32,7 @@ COMMITS: Final[Mapping[str, tuple[int, ...]]] = {
     "link.change": (1, 2),
     "batching.release": (1,),
     "batching._round": (1, 2),
-    "batching._store_pending": (1, 2, 4),
+    "batching._store_pending": (1, 3),
     "batching.merge": (1,),
     "handover._begin": (1,),
     "sending._sent": (1,),

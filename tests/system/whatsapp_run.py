@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 from onechat.agent.v1 import agent_service_pb2, event_pb2
-from onechat_whatsapp.wire.events import Heard
+from onechat_whatsapp.wire.events import Heard, Undecryptable
 
 from tests.fakes.five_services import LOOK_S, SERVICES, FiveServices, Forks, five_services
 from tests.fakes.five_services_chat import CALL_S, Chat, again, chatting
@@ -24,7 +24,6 @@ from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.whatsapp_account import WhatsAppAccount
 from tests.fakes.whatsapp_desk import account_of_ann
 from tests.fakes.whatsapp_forked import CLOCK, WORLD
-from tests.fakes.whatsapp_scripts import undecryptable
 from tests.fakes.whatsapp_world import World, world_at
 from tests.system.whatsapp_script import ASKED, MAKE, SENDS, WORD, Thing, answer_to, first_answers
 
@@ -73,6 +72,13 @@ class WhatsAppRun:
         await self.chat.all_done({"said:make"})
         await self._until(lambda: self.account.online)
 
+    async def let_them_talk_all_day(self) -> None:
+        """Put the agents' limit of a day far off."""
+        for settings in (self.services.data / "agent" / "agents").glob("*/agent.toml"):
+            settings.write_text(f"{settings.read_text()}\n[limits]\ntokens_per_day = 1000000000\n")
+        await self.services.stop("agent")
+        await self.services.start("agent")
+
     def write(self, things: Sequence[Thing]) -> None:
         """On WhatsApp these are written; they come at once, or once there is a connection."""
         for thing in things:
@@ -86,9 +92,12 @@ class WhatsAppRun:
         await self.chat.say(thing.text, key=key)
         await self.chat.until(lambda: self.chat.end_of(key) is not None, WITHIN_S)
 
-    def cannot_read(self) -> None:
-        """Something comes that this device has no key for."""
-        self.account.come(undecryptable(at_s=self.clock.ahead))
+    def cannot_read(self, thing: Thing) -> None:
+        """It comes, and this device has no key for it; it is written later."""
+        event = thing.events(self.clock.now())[0]
+        self.account.come(
+            Undecryptable(message_id=event.message_id, chat=event.chat, sender=event.sender, time=event.time)
+        )
 
     async def done(self) -> None:
         """Return once all that was written was handed over, and everybody is done with it."""
@@ -226,13 +235,17 @@ async def rise(run: WhatsAppRun, points: Sequence[Point]) -> None:
 
 
 async def while_rising(rising: Awaitable[None], live: Callable[[], Awaitable[None]]) -> None:
-    """Live, again and again, until `rising` is over, and once more."""
-    task = asyncio.ensure_future(rising)
+    """Live, again and again, until `rising` is over, and once more. Raises as soon as either fails."""
+    tasks = [asyncio.ensure_future(rising)]
     try:
-        while not task.done():
-            await live()
-        await task
+        while not tasks[0].done():
+            tasks[1:] = [asyncio.ensure_future(live())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if tasks[0].done():
+                await tasks[0]
+            await tasks[1]
         await live()
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
