@@ -74,7 +74,7 @@ class ScriptedClient:
         self.event = _Registry()
         self.connected = self.logged_in = False
         self.ended = asyncio.Event()
-        self.fault = "unknown failure 418" if script == "gives-up" else ""
+        self.fault = "unknown failure 418 of 15550001111" if script == "gives-up" else ""
 
     async def connect(self, proxy: Any = None) -> "asyncio.Task[None]":
         async def connection() -> None:

@@ -184,7 +184,7 @@ async def test_a_library_that_gives_up_is_said_and_dialled_anew(playing):
             await following(3)
             await wire.groups()
 
-            assert await following(1) == [WireDown(why="unknown failure 418")]
+            assert await following(1) == [WireDown(why="unknown failure 418 of …")]
             with pytest.raises(WireGone, match="not connected"):
                 await wire.groups()
 

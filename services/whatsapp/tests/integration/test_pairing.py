@@ -263,6 +263,37 @@ async def test_a_passkey_that_is_asked_for_before_there_is_a_code_is_said_at_onc
         assert not running.wire.up
 
 
+async def test_a_code_that_works_before_it_is_answered_leaves_nothing_of_its_pairing(bench):
+    async with bench.running() as running:
+        bench.account.hold = asyncio.Event()
+        asking = asyncio.create_task(running.pair())
+        await running.until(lambda: bool(bench.account.phones))
+        bench.account.type_code()
+        await running.settled()
+        bench.account.hold.set()
+        assert (await asking).code == CODE
+        assert running.rooms.link.connected
+
+        await running.unlink()
+        bench.account.hold = asyncio.Event()
+        again = asyncio.create_task(running.pair())
+        await running.until(lambda: len(bench.account.phones) == 2)
+        bench.account.end_pairing("passkey-request")
+        with pytest.raises(errors.PasskeyWanted):
+            await again
+
+
+async def test_a_pairing_waits_for_the_end_of_what_was_behind_the_wire(bench):
+    async with bench.running() as running:
+        async with running.rooms.connecting.wire_free:
+            asking = asyncio.create_task(running.pair())
+            await running.settled()
+            before = bench.account.dials
+
+        assert (await asking).code == CODE
+        assert (before, bench.account.dials) == (0, 1)
+
+
 async def test_a_code_that_does_not_come_is_waited_for_22_seconds(bench):
     """Whoever gave the command waits no longer than 25."""
     async with bench.running() as running:

@@ -94,3 +94,11 @@ def test_a_failure_of_the_port_comes_out_as_itself(error):
 
 def test_what_the_library_raises_besides_is_told_by_its_type():
     assert failed_of(KeyError("x")) == Failed(failure=Failure.GONE, why="KeyError: 'x'")
+
+
+@pytest.mark.parametrize("kind", [WireGone, DialFailed, PairingRefused, NotSent, OutcomeUnknown, KeyError])
+def test_nobodys_number_is_in_what_is_answered_for_it_is_logged(kind):
+    failed = failed_of(kind("no LID found for 15550002222@s.whatsapp.net from server, error 479"))
+
+    assert failed.why.endswith(("no LID found for …@s.whatsapp.net from server, error 479", "error 479'"))
+    assert "15550002222" not in failed.why

@@ -149,10 +149,14 @@ def error_of(failed: Failed) -> Exception:
 
 
 def failed_of(error: Exception) -> Failed:
-    """What to answer where `error` was raised; WireGone for one that is none of the port's."""
+    """What to answer where `error` was raised; WireGone for one that is none of the port's.
+
+    Nobody's number leaves the process in it, for what is answered is logged.
+    """
+    why = without_numbers(str(error))
     if isinstance(error, NotSent):
-        return Failed(failure=Failure.OFFLINE if error.offline else Failure.REFUSED, why=str(error))
+        return Failed(failure=Failure.OFFLINE if error.offline else Failure.REFUSED, why=why)
     for failure, kind in _ERRORS.items():
         if isinstance(error, kind):
-            return Failed(failure=failure, why=str(error))
-    return Failed(failure=Failure.GONE, why=f"{type(error).__name__}: {without_numbers(str(error))}")
+            return Failed(failure=failure, why=why)
+    return Failed(failure=Failure.GONE, why=f"{type(error).__name__}: {why}")

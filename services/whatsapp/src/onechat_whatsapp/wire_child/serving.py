@@ -26,9 +26,10 @@ from onechat_whatsapp.wire.calls import (
     SendText,
     SentId,
     failed_of,
+    without_numbers,
 )
 from onechat_whatsapp.wire.codec import body_of_answer, body_of_event, call_in
-from onechat_whatsapp.wire.events import WireEvent
+from onechat_whatsapp.wire.events import WireDown, WireEvent
 from onechat_whatsapp.wire.frames import Kind, frame, read_frame
 from onechat_whatsapp.wire_child.library import Library
 
@@ -108,6 +109,8 @@ class Serving:
         return Done()
 
     def _emit(self, event: WireEvent) -> None:
+        if isinstance(event, WireDown):  # which is logged
+            event = WireDown(why=without_numbers(event.why))
         self._write(frame(Kind.EVENT, body_of_event(event)))
 
 
