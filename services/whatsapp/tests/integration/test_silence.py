@@ -91,6 +91,23 @@ async def test_an_outage_is_no_silence(bench):
         assert all("disconnected" in notice or "again" in notice for notice in bench.user.notices)
 
 
+async def test_what_is_not_connected_is_not_said_to_be_silent(bench):
+    async with bench.running() as running:
+        await a_week_of(running, every_s=4 * HOUR)
+        await running.after(9 * HOUR, step_s=HOUR)
+        bench.account.dial_faults.extend(["no route to host"] * 99)
+        bench.account.drop()
+        await running.after(60)
+        away = list(running.board.troubles())
+        bench.account.dial_faults.clear()
+        bench.account.take_up()
+        await running.after(120, step_s=60)
+
+        assert away == ["link"]
+        assert list(running.board.troubles()) == ["silence"]
+        assert len(bench.user.notices) == 1
+
+
 async def test_the_name_of_a_group_is_something_that_comes(bench):
     async with bench.running() as running:
         await a_week_of(running, every_s=4 * HOUR)

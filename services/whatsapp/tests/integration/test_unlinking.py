@@ -9,7 +9,7 @@ from onechat_whatsapp.domain.link import LinkState
 from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_account import CODE
 from tests.fakes.whatsapp_link_bench import LinkBench, SlowAccount, linked_account
-from tests.fakes.whatsapp_scripts import undecryptable
+from tests.fakes.whatsapp_scripts import heard, undecryptable
 
 
 @pytest.fixture
@@ -164,3 +164,6 @@ async def test_after_it_another_account_can_be_linked_and_nothing_of_the_first_i
 
         assert (before, status.undecryptable) == (1, 0)
         assert not status.HasField("last_event_time")
+        bench.account.come(heard("hello"))
+        await running.settled()
+        assert (await running.status()).last_event_time.seconds == bench.clock.now().timestamp()
