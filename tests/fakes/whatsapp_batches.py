@@ -104,6 +104,12 @@ class Running:
                     self.clock.advance(1)
                 await asyncio.sleep(0)
 
+    async def settled(self) -> None:
+        """Return once the rooms have nothing to do before time passes."""
+        for _ in range(3):
+            await self.clock.until_sleeping()
+            await self.store.write(lambda db: None)  # whatever was begun before is on disk
+
     async def until(self, condition: Callable[[], bool], within_s: float = WITHIN_S) -> None:
         """Return once `condition`, of what has `passed` or was delivered, holds."""
         async with asyncio.timeout(within_s):
@@ -113,7 +119,7 @@ class Running:
 
     async def until_delivered(self, batches: int) -> list[NewDelivery]:
         """So many deliveries in all, once they are there and forgotten here."""
-        await self.agent.until(lambda: len(self.agent.deliveries) >= batches)
+        await self.agent.until(lambda: len(self.agent.deliveries) >= batches, within_s=WITHIN_S)
         async with asyncio.timeout(WITHIN_S):
             while self.store.read(lambda db: db.execute("SELECT count(*) FROM outbox").get):
                 await asyncio.sleep(0)

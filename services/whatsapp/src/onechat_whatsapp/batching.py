@@ -21,6 +21,7 @@ from onechat_runtime.store import Store
 from onechat_whatsapp.adapters import batch_rows
 from onechat_whatsapp.domain.batch_wording import batch_text, line_of
 from onechat_whatsapp.domain.batches import (
+    QUIET,
     Batch,
     Gathered,
     closes_at,
@@ -62,6 +63,7 @@ class Batching:
         self._storing = asyncio.Lock()
         self._moves = Moves(clock)
         self._looked = False
+        self._round_at: float | None = 0.0  # when all open batches are looked at next; the clock's monotonic
         self._tidied: datetime | None = None
 
     async def take(self, messages: Sequence[Message]) -> None:
@@ -86,7 +88,7 @@ class Batching:
         async with self._storing:
             await self._store_pending()
             await self._store.write(lambda db: batch_rows.unite(db, old, new))
-        self._look()
+        self._look_at_all()
 
     def hold(self) -> None:
         """From now on messages only gather: a catch-up has begun."""
@@ -110,7 +112,7 @@ class Batching:
         log.info("caught_up", batches=count)
         self._reached("batches_released")
         self._handover.open()
-        self._look()
+        self._look_at_all()
 
     async def run(self) -> None:
         """Store what was taken, and close batches in time, until cancelled."""
@@ -118,9 +120,7 @@ class Batching:
             while True:
                 self._looked = False
                 try:
-                    async with self._storing:
-                        await self._store_pending()
-                    wait_s = await self._round(self._clock.now())
+                    wait_s = await self._step()
                 except StoreFull:
                     self._looked = False
                     wait_s = FULL_AGAIN_S
@@ -130,19 +130,44 @@ class Batching:
                 async with self._storing:
                     await self._store_pending()
 
+    async def _step(self) -> float | None:
+        """Store what was taken; close what is due, if it is time to look for that. The seconds until then."""
+        async with self._storing:
+            if await self._store_pending():
+                self._round_by(self._clock.monotonic() + QUIET.total_seconds())
+        now = self._clock.monotonic()
+        if self._round_at is not None and now >= self._round_at:
+            self._round_at = None  # from here on somebody may want another one
+            try:
+                wait_s = await self._round(self._clock.now())
+            except StoreFull:
+                self._round_by(now)
+                raise
+            if wait_s is not None:
+                self._round_by(now + wait_s)
+        return None if self._round_at is None else max(0.0, self._round_at - self._clock.monotonic())
+
+    def _round_by(self, instant: float) -> None:
+        self._round_at = instant if self._round_at is None else min(instant, self._round_at)
+
     def _look(self) -> None:
         self._looked = True
         self._moves.moved()
 
-    async def _store_pending(self) -> None:
-        """Put what was taken into the store; on StoreFull it stays where it is."""
+    def _look_at_all(self) -> None:
+        self._round_by(self._clock.monotonic())
+        self._look()
+
+    async def _store_pending(self) -> bool:
+        """Put what was taken into the store, if there is any; on StoreFull it stays where it is."""
         if not self._pending:
-            return
+            return False
         messages, holding = tuple(self._pending), self._holding
         await self._store.write(lambda db: self._take_all(db, messages, holding=holding))
         del self._pending[: len(messages)]
         self._moves.moved()
         self._reached("messages_taken")
+        return True
 
     def _take_all(self, db: apsw.Connection, messages: Sequence[Message], *, holding: bool) -> None:
         now = self._clock.now()
