@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+from onechat_cli.adapters.links import whatsapp_link
 from onechat_cli.arguments import parser
 from onechat_cli.commands.whatsapp import whatsapp as run_whatsapp
 from onechat_cli.commands.whatsapp import zone_told
@@ -171,3 +172,12 @@ def test_the_command_ends_with_a_line_and_a_code_where_nothing_runs(tmp_path):
     assert ended.returncode in (Exit.WRONG, Exit.REFUSED)
     assert ended.stdout == ""
     assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_onechat_status_says_what_waits_and_what_could_not_be_read(gateway):
+    gateway.says = v1.GetStatusResponse(batches=1, undecryptable=1)
+    async with whatsapp_serving(gateway) as loopback:
+        report = await whatsapp_link(loopback.channel("operator"))
+
+    assert (report.state, report.lost) == ("connected", False)
+    assert report.said == ("batches on their way to the agent: 1", "messages that could not be decrypted: 1")

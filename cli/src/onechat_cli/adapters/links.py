@@ -56,9 +56,9 @@ async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
         if error.code is not grpc.StatusCode.UNIMPLEMENTED:
             raise
         return LinkReport(name="whatsapp", state="not set up", lost=False)
-    said = [f"{status.batches} batches on their way in"] if status.batches else []
+    said = [f"batches on their way to the agent: {status.batches}"] if status.batches else []
     if status.undecryptable:
-        said.append(f"{status.undecryptable} messages could not be decrypted")
+        said.append(f"messages that could not be decrypted: {status.undecryptable}")
     if status.trouble:
         said.append(status.trouble)
     return LinkReport(
