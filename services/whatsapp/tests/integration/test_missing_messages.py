@@ -89,6 +89,17 @@ async def test_one_that_comes_after_all_is_not_missing(bench, retry):
         assert running.board.remarks() == {}
 
 
+async def test_it_is_waited_for_ten_minutes(bench):
+    async with bench.running() as running:
+        await running.after(HOUR, step_s=600)
+        bench.account.come(undecryptable(message_id="A"))
+        await running.after(590, step_s=30)
+        bench.account.come(heard("hello", message_id="A", retry=1))
+        await running.after(HOUR, step_s=300)
+
+        assert bench.user.notices == []
+
+
 async def test_one_that_comes_after_all_leaves_the_others_of_its_second(bench):
     async with bench.running() as running:
         await running.settled()

@@ -6,6 +6,7 @@ What comes without a key: test_missing_messages.py.
 import pytest
 from onechat_whatsapp.wire.events import GroupRenamed
 
+from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_link_bench import LinkBench, linked_account
 from tests.fakes.whatsapp_scripts import GARDEN, heard
 
@@ -67,6 +68,41 @@ async def test_less_than_six_hours_are_no_silence_however_often_somebody_writes(
 
         assert before == []
         assert len(bench.user.notices) == 1
+
+
+async def test_a_gap_of_the_last_14_days_counts_and_an_older_one_does_not(bench):
+    async with bench.running() as running:
+        await a_week_of(running, every_s=12 * HOUR, days=2)
+        await running.after(40 * HOUR, step_s=5 * HOUR)
+        await a_week_of(running, every_s=6 * HOUR, days=13)
+        await running.after(20 * HOUR, step_s=HOUR)
+        before = list(bench.user.notices)
+        await a_week_of(running, every_s=6 * HOUR, days=14)
+        await running.after(41 * HOUR, step_s=HOUR)
+
+        assert before == []
+        assert len(bench.user.notices) == 1
+
+
+async def test_a_gap_that_ends_while_the_disk_is_full_counts_all_the_same(bench):
+    disk = Disk("of-silence", waits=False)
+    bench.vfs = disk.name
+    async with bench.running() as running:
+        await a_week_of(running, every_s=HOUR)
+        await running.after(10 * HOUR, step_s=HOUR)
+        disk.full = True
+        bench.account.come(heard("after ten hours"))
+        await running.until(lambda: 1 in {round(each) for each in bench.clock.sleepers})
+        disk.full = False
+        bench.clock.advance(1)
+        await running.settled()
+        bench.user.heard.clear()
+        await running.after(19 * HOUR, step_s=HOUR)
+        before = list(bench.user.notices)
+        await running.after(2 * HOUR, step_s=HOUR)
+
+        assert (before, len(bench.user.notices)) == ([], 1)
+    disk.unregister()
 
 
 async def test_nothing_is_odd_in_the_first_week_of_a_link(bench):

@@ -156,6 +156,7 @@ async def test_after_it_another_account_can_be_linked_and_nothing_of_the_first_i
         await running.settled()
         before = (await running.status()).undecryptable
         await running.unlink()
+        assert not (await running.status()).HasField("last_event_time")
         await running.after(60)
         assert (await running.pair()).code == CODE
         bench.account.type_code()
