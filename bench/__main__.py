@@ -28,6 +28,7 @@ from bench import (
     turn_own_time,
     whatsapp_catch_up,
     whatsapp_find,
+    whatsapp_memory,
 )
 from bench.figures import Figure, table
 from bench.scale import FULL, SMOKE, Scale
@@ -68,6 +69,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "whatsapp_catch_up": whatsapp_catch_up,
     "whatsapp_find": whatsapp_find,
     "idle": idle,
+    "whatsapp_memory": whatsapp_memory,
 }
 
 
