@@ -84,6 +84,36 @@ async def test_a_gap_of_the_last_14_days_counts_and_an_older_one_does_not(bench)
         assert len(bench.user.notices) == 1
 
 
+async def test_of_a_day_the_longest_gap_counts(bench):
+    """A night without messages and a day with many."""
+    async with bench.running() as running:
+        for _ in range(9):
+            await running.after(12 * HOUR, step_s=4 * HOUR)
+            for _ in range(6):
+                bench.account.come(heard("hello"))
+                await running.after(2 * HOUR)
+        await running.after(25 * HOUR, step_s=HOUR)  # and 2 since the last one; the night was one of 14
+        before = list(bench.user.notices)
+        await running.after(2 * HOUR, step_s=HOUR)
+
+        assert (before, len(bench.user.notices)) == ([], 1)
+
+
+async def test_after_a_long_outage_the_last_gap_before_it_counts(bench):
+    async with bench.running() as running:
+        await a_week_of(running, every_s=8 * HOUR)
+        bench.account.dial_faults.extend(["no route to host"] * 9_999)
+        bench.account.drop()
+        await running.after(20 * DAY, step_s=DAY)
+        bench.account.dial_faults.clear()
+        await running.after(300)
+        bench.user.heard.clear()
+        await running.after(17 * HOUR, step_s=HOUR)
+
+        [notice] = bench.user.notices
+        assert "Nothing has come from WhatsApp since" in notice
+
+
 async def test_a_gap_that_ends_while_the_disk_is_full_counts_all_the_same(bench):
     disk = Disk("of-silence", waits=False)
     bench.vfs = disk.name
