@@ -1,5 +1,6 @@
 """From a read message to the agent: batches close in time, by arrival or, after a catch-up, by their own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -81,6 +82,18 @@ async def test_a_batch_closes_with_its_fiftieth_message_at_once(bench: Bench) ->
 
         assert [len(texts_in([one])) for one in deliveries] == [50, 50]
         assert running.handover.waiting() == 1
+
+
+async def test_a_fiftieth_message_closes_its_batch_though_none_comes_after_it(bench: Bench) -> None:
+    async with bench.running() as running:
+        await running.live()
+        await running.take(*(said(f"message {number}") for number in range(49)))
+        await running.settled()
+        assert delivered(bench.agent) == []
+        await running.take(said("message 49"))
+        (delivery,) = await running.until_delivered(1)
+
+    assert len(texts_in([delivery])) == 50
 
 
 async def test_each_chat_has_a_batch_of_its_own_and_says_whether_it_wakes_the_root(bench: Bench) -> None:
@@ -318,6 +331,27 @@ async def test_two_full_batches_of_a_chat_that_became_one_are_two(bench: Bench) 
 
     assert [len(texts_in([one])) for one in deliveries] == [50, 48]
     assert texts_in(deliveries) == [f"{chat}{number}" for chat in "ab" for number in range(49)]
+
+
+async def test_who_reads_waits_while_too_much_is_not_on_disk(tmp_path: Path) -> None:
+    agent, disk = AgentServicer(), Disk(f"disk-{uuid4().hex}")
+    async with agent_serving(agent) as loopback:
+        bench = Bench(tmp_path / "whatsapp", agent, loopback.address)
+        bench.vfs = disk.name
+        async with bench.running() as running:
+            await running.live()
+            disk.full = True
+            taking = asyncio.ensure_future(
+                running.batching.take([said(f"message {n}") for n in range(PENDING_MOST)])
+            )
+            await bench.clock.until_sleeping()
+            assert not taking.done()
+            disk.full = False
+            bench.clock.advance(10)
+            async with asyncio.timeout(30):
+                await taking
+            assert "messages_taken" in running.passed
+    disk.unregister()
 
 
 async def test_a_full_disk_holds_the_reading_up_and_loses_nothing(tmp_path: Path) -> None:

@@ -84,6 +84,9 @@ async def test_what_a_second_connection_brings_in_a_catch_up_is_batched_by_its_o
         bench.clock.advance(10)
         first = await running.until_delivered(2)
         await running.take(said("c", at_s=-7000), said("d", at_s=-6000), said("e", at_s=-6990))
+        await running.settled()
+        bench.clock.advance(30)
+        await running.settled()
         await running.hear(CaughtUp(count=5))
         deliveries = await running.until_delivered(4)
 

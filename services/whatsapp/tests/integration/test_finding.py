@@ -122,10 +122,12 @@ async def test_groups_are_asked_for_once_an_hour(desk: Desk) -> None:
         await desk.found("garden")
     desk.account.groups_joined.append(GroupRow(id="120363000000000003@g.us", name="Garden 2"))
     within = await desk.found("garden 2")
-    desk.clock.advance(GROUPS_KEPT_S)
+    desk.clock.advance(3_599)
+    still = await desk.found("garden 2")
+    desk.clock.advance(1)
     after = await desk.found("garden 2")
 
-    assert (within, len(after)) == ([], 1)
+    assert (within, still, len(after)) == ([], [], 1)
     assert desk.account.group_calls == 2
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from onechat_whatsapp.domain.records import RECORDS_KEPT, SendState
+from onechat_whatsapp.domain.records import SendState
 from onechat_whatsapp.errors import NotConnected, SendUnknown
 from onechat_whatsapp.sending import Sending
 from onechat_whatsapp.steps import on_we_go
@@ -13,6 +13,8 @@ from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown
 
 from tests.fakes.whatsapp_desk import Desk, desk_at, text
 from tests.fakes.whatsapp_scripts import BOB, CAT
+
+RECORDS_KEPT = 1_000
 
 
 @pytest.fixture
