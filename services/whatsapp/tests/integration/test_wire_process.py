@@ -170,6 +170,15 @@ async def test_a_child_is_replaced_when_it_has_dialled_often_enough(tmp_path):
         assert (account.dials, world.children) == (7, 3)
 
 
+async def test_a_connection_that_stands_is_followed_by_one_in_a_new_child(tmp_path):
+    """One that is not paired can't be ended within its process: there would be two."""
+    async with real_wire(tmp_path, WhatsAppAccount()) as (wire, world):
+        await wire.start()
+        await wire.start()
+
+        assert (world.account.dials, world.children) == (2, 2)
+
+
 async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
     """Else it would keep the session, and the next gateway's would be the second on it."""
     child = await asyncio.create_subprocess_exec(
