@@ -88,7 +88,8 @@ class Batching:
         async with self._storing:
             await self._store_pending()
             await self._store.write(lambda db: batch_rows.unite(db, old, new))
-        self._look_at_all()
+        self._round_by(self._clock.monotonic())
+        self._look()
 
     def hold(self) -> None:
         """From now on messages only gather: a catch-up has begun."""
@@ -112,7 +113,6 @@ class Batching:
         log.info("caught_up", batches=count)
         self._reached("batches_released")
         self._handover.open()
-        self._look_at_all()
 
     async def run(self) -> None:
         """Store what was taken, and close batches in time, until cancelled."""
@@ -153,10 +153,6 @@ class Batching:
     def _look(self) -> None:
         self._looked = True
         self._moves.moved()
-
-    def _look_at_all(self) -> None:
-        self._round_by(self._clock.monotonic())
-        self._look()
 
     async def _store_pending(self) -> bool:
         """Put what was taken into the store, if there is any; on StoreFull it stays where it is."""

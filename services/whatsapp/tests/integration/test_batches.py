@@ -1,21 +1,16 @@
 """From a read message to the agent: batches close in time, by arrival or, after a catch-up, by their own."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
-import apsw
 import pytest
 from onechat.agent.v1 import delivery_pb2
 from onechat_runtime.clock import micros
-from onechat_whatsapp.batching import PENDING_MOST
 from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.wire.events import CaughtUp, Connected, Disconnected
 
 from tests.fakes.agent_servicer import AgentServicer, agent_serving
-from tests.fakes.disk import Disk
 from tests.fakes.whatsapp_batches import BOB, CAT, GARDEN, NOON, Bench, delivered, said, texts_in
 
 
@@ -331,50 +326,3 @@ async def test_two_full_batches_of_a_chat_that_became_one_are_two(bench: Bench) 
 
     assert [len(texts_in([one])) for one in deliveries] == [50, 48]
     assert texts_in(deliveries) == [f"{chat}{number}" for chat in "ab" for number in range(49)]
-
-
-async def test_who_reads_waits_while_too_much_is_not_on_disk(tmp_path: Path) -> None:
-    agent, disk = AgentServicer(), Disk(f"disk-{uuid4().hex}")
-    async with agent_serving(agent) as loopback:
-        bench = Bench(tmp_path / "whatsapp", agent, loopback.address)
-        bench.vfs = disk.name
-        async with bench.running() as running:
-            await running.live()
-            disk.full = True
-            taking = asyncio.ensure_future(
-                running.batching.take([said(f"message {n}") for n in range(PENDING_MOST)])
-            )
-            await bench.clock.until_sleeping()
-            assert not taking.done()
-            disk.full = False
-            bench.clock.advance(10)
-            async with asyncio.timeout(30):
-                await taking
-            assert "messages_taken" in running.passed
-    disk.unregister()
-
-
-async def test_a_full_disk_holds_the_reading_up_and_loses_nothing(tmp_path: Path) -> None:
-    agent, disk = AgentServicer(), Disk(f"disk-{uuid4().hex}")
-    async with agent_serving(agent) as loopback:
-        bench = Bench(tmp_path / "whatsapp", agent, loopback.address)
-        bench.vfs = disk.name
-        async with bench.running() as running:
-            await running.live()
-            disk.full = True
-            await running.batching.take([said(f"message {n}") for n in range(PENDING_MOST - 1)])
-            await bench.clock.until_sleeping()
-            assert bench.clock.sleepers[0] == 10
-            disk.full = False
-            bench.clock.advance(10)
-            await running.until(lambda: "messages_taken" in running.passed)
-            await running.quiet()
-            deliveries = await running.until_delivered(6)
-    disk.unregister()
-
-    assert texts_in(deliveries) == [f"message {n}" for n in range(PENDING_MOST - 1)]
-
-
-def data_version(db: apsw.Connection) -> int:
-    """A number that changes with each commit of another connection, as the one that writes is."""
-    return int(db.execute("PRAGMA data_version").get)
