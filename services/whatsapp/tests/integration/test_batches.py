@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 from onechat.agent.v1 import delivery_pb2
 from onechat_runtime.clock import micros
@@ -326,3 +327,8 @@ async def test_two_full_batches_of_a_chat_that_became_one_are_two(bench: Bench) 
 
     assert [len(texts_in([one])) for one in deliveries] == [50, 48]
     assert texts_in(deliveries) == [f"{chat}{number}" for chat in "ab" for number in range(49)]
+
+
+def data_version(db: apsw.Connection) -> int:
+    """A number that changes with each commit of another connection, as the one that writes is."""
+    return int(db.execute("PRAGMA data_version").get)

@@ -73,8 +73,3 @@ async def test_a_full_disk_holds_the_reading_up_and_loses_nothing(tmp_path: Path
     disk.unregister()
 
     assert texts_in(deliveries) == [f"message {n}" for n in range(PENDING_MOST - 1)]
-
-
-def data_version(db: apsw.Connection) -> int:
-    """A number that changes with each commit of another connection, as the one that writes is."""
-    return int(db.execute("PRAGMA data_version").get)
