@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
+from onechat_agent import whatsapp_words
 from onechat_runtime.errors import RemoteError
 
 from tests.fakes.agent_house import House, living
@@ -130,6 +131,26 @@ async def test_the_end_of_a_link_says_whether_the_phone_has_to_do_the_rest(
 
     assert told == "WhatsApp is not linked any more, and nothing of its session is left here."
     assert "Remove the device on the phone" in here
+
+
+async def test_an_unlinking_that_comes_twice_ends_one_link(house: House, gateway: WhatsAppServicer) -> None:
+    gateway.link = v1.LINK_STATE_DISCONNECTED
+    first = await command(house, "/whatsapp unlink", request_id="telegram:2")
+    gateway.link = v1.LINK_STATE_CONNECTED
+    again = await command(house, "/whatsapp unlink", request_id="telegram:2")
+
+    assert again == first
+    assert gateway.link == v1.LINK_STATE_CONNECTED
+
+
+def test_a_route_to_a_child_that_is_gone_says_who_gets_the_chat_now() -> None:
+    lines = whatsapp_words.routes([(ANNA, "House", True), ("whatsapp:1-2@g.us", "Gone", False)], "One")
+
+    assert lines.splitlines() == [
+        "Routes:",
+        "15550002222@s.whatsapp.net goes to House",
+        "1-2@g.us was Gone's, who is not there any more: it comes to One",
+    ]
 
 
 STATES: Any = [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from onechat_runtime.listening import DRAIN_S
-from onechat_whatsapp.wire.events import CaughtUp, Connected, WireDown
+from onechat_whatsapp.wire.events import CaughtUp, Connected, Disconnected, WireDown
 from onechat_whatsapp.wire.ports import DialFailed, LibraryMissing, NotSent, WireGone
 from onechat_whatsapp.wire.process import PASSED, SET
 from onechat_whatsapp.wire.supervisor import Patience, WhatsAppSupervisor
@@ -21,7 +21,7 @@ from onechat_whatsapp.wire_child.session_lock import SessionLock
 
 from tests.contract.source_tree import REPOSITORY
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount
-from tests.fakes.whatsapp_scripts import BOB
+from tests.fakes.whatsapp_scripts import BOB, heard
 from tests.fakes.whatsapp_world import QUICK, real_wire
 
 WITHIN_S = 60.0
@@ -177,6 +177,27 @@ async def test_a_connection_that_stands_is_followed_by_one_in_a_new_child(tmp_pa
         await wire.start()
 
         assert (world.account.dials, world.children) == (2, 2)
+
+
+async def test_of_a_connection_that_is_being_ended_only_messages_are_still_given(tmp_path):
+    """Its end was asked for; told of it later, the gateway would take the next connection for broken."""
+
+    class Leaving(WhatsAppAccount):
+        async def hang_up(self) -> None:
+            self.emit(Disconnected())
+            self.emit(last)
+            await super().hang_up()
+
+    last = heard("the last one")
+    async with real_wire(tmp_path, Leaving(OWNER)) as (wire, _):
+        events = wire.events()
+        await wire.start()
+        await wire.stop()
+        await wire.start()
+
+        came = [await anext(events) for _ in range(5)]
+
+    assert came == [Connected(), CaughtUp(count=0), last, Connected(), CaughtUp(count=0)]
 
 
 async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
