@@ -200,6 +200,22 @@ async def test_of_a_connection_that_is_being_ended_only_messages_are_still_given
     assert came == [Connected(), CaughtUp(count=0), last, Connected(), CaughtUp(count=0)]
 
 
+async def test_a_child_that_ends_after_its_library_gave_up_is_said_once(tmp_path):
+    async with real_wire(tmp_path, WhatsAppAccount(OWNER)) as (wire, world):
+        events = wire.events()
+        await wire.start()
+        world.account.emit(WireDown(why="the library gave up"))
+        came = [await anext(events) for _ in range(3)]
+        world.crash()
+        with pytest.raises(WireGone):
+            await wire.groups()
+        await wire.is_linked()  # in which time the child's end is taken note of
+        await wire.start()
+        came += [await anext(events) for _ in range(2)]
+
+    assert came == [Connected(), CaughtUp(count=0), WireDown(why="the library gave up"), *came[:2]]
+
+
 async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
     """Else it would keep the session, and the next gateway's would be the second on it."""
     child = await asyncio.create_subprocess_exec(
