@@ -130,6 +130,30 @@ async def test_a_child_that_never_answers_is_given_up_and_ended(tmp_path):
     assert not runs(int((tmp_path / "session.db.pid").read_text()))
 
 
+async def test_a_child_that_hears_of_no_end_is_ended_all_the_same(tmp_path):
+    wire = wire_over(
+        tmp_path,
+        """
+        import os, signal, sys
+        from pathlib import Path
+        from onechat_whatsapp.wire.calls import Done
+        from onechat_whatsapp.wire.codec import body_of_answer
+        from onechat_whatsapp.wire.frames import Kind, frame
+        Path(sys.argv[1] + ".pid").write_text(str(os.getpid()))
+        os.read(0, 1)
+        os.write(1, frame(Kind.ANSWER, body_of_answer(1, Done())))
+        signal.pause()
+        """,
+        patience=replace(QUICK, hang_up_s=0.2),
+    )
+    await wire.start()
+    pid = int((tmp_path / "session.db.pid").read_text())
+
+    await wire.stop()
+
+    assert not runs(pid)
+
+
 async def test_a_program_that_is_not_there_is_said(tmp_path):
     wire = WhatsAppSupervisor(tmp_path / "session.db", command=(str(tmp_path / "nothing"),), environment={})
 
