@@ -45,7 +45,9 @@ DELETE FROM whatsmeow_device; DELETE FROM whatsmeow_contacts; DELETE FROM whatsm
 
 def write_session(path: Path, account: WhatsAppAccount) -> None:
     """Write what `account` knows into the session file at `path`, as the library would."""
-    with apsw.Connection(str(path)) as db:
+    opened = apsw.Connection(str(path))
+    opened.set_busy_timeout(10_000)  # the gateway reads it meanwhile
+    with opened as db:
         db.execute(TABLES)
         for number, lid in account.lids.items():
             db.execute(
