@@ -240,6 +240,16 @@ async def test_a_child_that_ends_after_its_library_gave_up_is_said_once(tmp_path
     assert came == [Connected(), CaughtUp(count=0), WireDown(why="the library gave up"), *came[:2]]
 
 
+async def test_of_a_link_that_was_ended_no_file_is_left(tmp_path):
+    """The library itself keeps contacts and keys in it."""
+    async with real_wire(tmp_path, WhatsAppAccount(OWNER)) as (wire, world):
+        await wire.start()
+        await wire.logout()
+
+        assert not world.session.exists()
+        assert not await wire.is_linked()
+
+
 async def test_a_child_whose_gateway_is_gone_ends(tmp_path):
     """Else it would keep the session, and the next gateway's would be the second on it."""
     child = await asyncio.create_subprocess_exec(
