@@ -9,6 +9,7 @@ domain/batches.py.
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -167,7 +168,8 @@ class Batching:
 
     def _take_all(self, db: apsw.Connection, messages: Sequence[Message], *, holding: bool) -> None:
         now = self._clock.now()
-        for message in messages:
+        for came in messages:
+            message = replace(came, chat=batch_rows.known_as(db, came.chat))  # else it could be taken twice
             if batch_rows.hear(db, message, now):
                 self._gather(db, message, now, holding=holding)
 

@@ -53,6 +53,12 @@ def other_id(db: apsw.Connection, chat: ChatId) -> ChatId | None:
     return None if row is None else ChatId(row[0])
 
 
+def known_as(db: apsw.Connection, chat: ChatId) -> ChatId:
+    """The chat that `chat` is another id of; `chat` itself where it is of none."""
+    row = db.execute("SELECT chat FROM other_ids WHERE other = ?", (chat,)).fetchone()
+    return chat if row is None else ChatId(row[0])
+
+
 def unite(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
     """The chat `old` is the chat `new`, and so is what is known and gathered of it.
 
