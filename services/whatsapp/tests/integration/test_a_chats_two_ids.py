@@ -22,7 +22,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 async def test_what_comes_again_by_lid_is_not_taken_twice_and_what_is_new_is_of_the_same_chat(
     bench: Bench,
 ) -> None:
-    """As after a new link, whose session knows nobody; such a batch had the key of an old one and was lost."""
+    """As after a new link, whose session knows nobody; such a batch had an old one's key and was lost."""
     async with bench.running() as running:
         await running.live()
         await running.take(said("hello", chat=LID, message_id="1"))
