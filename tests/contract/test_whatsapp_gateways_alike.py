@@ -97,6 +97,17 @@ async def find(account: Account, name: str) -> list[tuple[str, str, int]]:
     return [(chat.chat_id, chat.name, chat.kind) for chat in answer.chats]
 
 
+async def test_without_a_connection_people_are_found_and_groups_are_said_to_be_missing(
+    account: Account,
+) -> None:
+    account.drop()
+
+    answer = await account.stub.FindChats(v1.FindChatsRequest(name="bob"), timeout=CALL_S)
+
+    assert [chat.chat_id for chat in answer.chats] == [BOB]
+    assert answer.groups_missing.endswith(".")
+
+
 async def refusal(call: Any) -> str:
     with pytest.raises(RemoteError) as refused:
         await call

@@ -29,6 +29,7 @@ from tests.fakes.loopback import Loopback, serving
 CODE: Final = "ABCD-EFGH"
 CODE_S: Final = 160
 FOUND_MAX: Final = 20
+NO_GROUPS: Final = "WhatsApp is not connected, so its groups cannot be looked through."
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")  # what each begins with
 _UNLINKED: Final = (v1.LINK_STATE_NOT_LINKED, v1.LINK_STATE_LOGGED_OUT)
 _DESCRIPTOR: Final = v1.DESCRIPTOR.services_by_name["WhatsAppService"]
@@ -187,11 +188,18 @@ class WhatsAppServicer(whatsapp_service_pb2_grpc.WhatsAppServiceServicer):
         self.calls["FindChats"] += 1
         if not self._linked:
             raise NotLinked
-        if not self.names_ready or self.link != v1.LINK_STATE_CONNECTED:
+        if not self.names_ready:
             raise NamesNotReady
-        found = self._found(request.name)
+        found, groups_missing = self._found(request.name), ""
+        if self.link != v1.LINK_STATE_CONNECTED:
+            found = [chat for chat in found if chat.kind != v1.CHAT_KIND_GROUP]
+            groups_missing = NO_GROUPS
         size = min(request.page_size or FOUND_MAX, FOUND_MAX)
-        return v1.FindChatsResponse(chats=found[:size], next_page_token=str(size) if found[size:] else "")
+        return v1.FindChatsResponse(
+            chats=found[:size],
+            next_page_token=str(size) if found[size:] else "",
+            groups_missing=groups_missing,
+        )
 
     async def SendMessage(self, requests: Any, context: Any) -> v1.SendMessageResponse:
         self.calls["SendMessage"] += 1

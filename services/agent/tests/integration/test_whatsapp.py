@@ -16,7 +16,7 @@ from tests.fakes.memory_server import MemoryServer
 from tests.fakes.pictures import picture
 from tests.fakes.proposal_talk import BATCH, answer_soon, command, proposed, until_state
 from tests.fakes.scripted_model import Answer, ScriptedModel, call
-from tests.fakes.whatsapp_servicer import Message, WhatsAppServicer, whatsapp_serving
+from tests.fakes.whatsapp_servicer import NO_GROUPS, Message, WhatsAppServicer, whatsapp_serving
 
 ANNA, LID = "15550002222@s.whatsapp.net", "111222333444@lid"
 CLUB = "120363000000000001@g.us"
@@ -258,6 +258,21 @@ async def test_every_send_is_asked_for_where_the_user_wants_that(
 
         assert len(house.seen.events("proposal")) == 1
         assert gateway.left == []
+
+
+async def test_a_search_without_groups_says_so_beside_the_people(
+    tmp_path: Path, memory: MemoryServer, model: ScriptedModel, gateway: WhatsAppServicer, there: Loopback
+) -> None:
+    gateway.link = v1.LINK_STATE_DISCONNECTED
+    async with living(tmp_path, memory, model, whatsapp=there) as house:
+        anna, club = call("whatsapp_find", name="anna"), call("whatsapp_find", name="club")
+        says(house, "", anna, club, "Only Anna.")
+        await house.say("find Anna and the club")
+
+        assert await echoes(house) == [
+            f"echo: {ANNA} | Anna | contact\n{NO_GROUPS}",
+            f"echo: No contact has `club` in its name. {NO_GROUPS}",
+        ]
 
 
 async def test_a_link_that_is_not_there_is_told_in_the_gateways_words(

@@ -23,7 +23,7 @@ READY_AFTER: Final = timedelta(minutes=30)  # of a link; an address book without
 NO_GROUPS: Final = (
     "WhatsApp is not connected and has not given the groups yet, so they cannot be looked through. "
 )
-_SOON: Final = "It is connected again by itself: try later."
+_SOON: Final = "It is connected again by itself: try later for a group."
 
 LinkedSince = Callable[[], datetime | None]  #: since when an account is linked, as far as that is known
 
@@ -34,6 +34,7 @@ class Page:
 
     chats: tuple[NamedChat, ...]
     more: bool  #: whether others fit that come after them
+    groups_missing: str = ""  #: why no group could be looked through, a sentence; "" where they were
 
 
 class Finding:
@@ -56,12 +57,17 @@ class Finding:
     async def find(self, asked: str, *, start: int = 0, count: int = FOUND_MAX) -> Page:
         """The chats whose name holds `asked`, or the one whose id or number it is; the likeliest first.
 
-        `count` of them from `start` on. Raises NotLinked, NamesNotReady.
+        `count` of them from `start` on; people alone where the groups have never come. Raises NotLinked,
+        NamesNotReady.
         """
         own = await self._directory.own()
         chat = own.meant(asked)
-        chats = await self._by_name(asked) if chat is None else await self._by_id(chat)
-        return _page(chats[start : start + count], own, more=len(chats) > start + count)
+        if chat is not None:
+            chats, groups_missing = await self._by_id(chat), ""
+        else:
+            chats, groups_missing = await self._by_name(asked)
+        page = _page(chats[start : start + count], own, more=len(chats) > start + count)
+        return replace(page, groups_missing=groups_missing)
 
     async def contacts(self, *, after: str = "", count: int) -> Page:
         """Each person that the session knows a name of, in order of their ids, `count` of them after one.
@@ -74,14 +80,18 @@ class Finding:
         rest = sorted((each for each in people if each.names and each.id > after), key=lambda each: each.id)
         return _page(rest[:count], own, more=len(rest) > count)
 
-    async def _by_name(self, asked: str) -> list[NamedChat]:
+    async def _by_name(self, asked: str) -> tuple[list[NamedChat], str]:
+        """The chats, and why groups are not among them."""
         contacts = await self._directory.contacts()
         if not self._ready(contacts.values()):
             raise NamesNotReady
         # In a thread: thousands of names take some hundredths of a second, in which others must be served.
         fit = await asyncio.to_thread(found, (named(jid, [row]) for jid, row in contacts.items()), asked)
         people = await self._directory.people((Jid(each.id) for each in fit), contacts)
-        return found([*people, *await self._groups()], asked)
+        try:
+            return found([*people, *await self._groups()], asked), ""
+        except NamesNotReady as error:
+            return found(people, asked), str(error)
 
     async def _by_id(self, chat: Jid) -> list[NamedChat]:
         if is_group(chat):

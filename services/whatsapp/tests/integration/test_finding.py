@@ -149,17 +149,26 @@ async def test_groups_that_cannot_be_asked_for_are_as_they_were(desk: Desk) -> N
 
 
 async def test_groups_that_have_never_come_are_not_passed_over_in_silence(tmp_path: Path) -> None:
-    """Else the answer would be that there is no such group."""
+    """Else the answer would be that there is no such group. People are found all the same."""
     async with desk_at(tmp_path, online=False) as desk:
+        page = await desk.finding.find("bob")
+
+        assert [chat.id for chat in page.chats] == [BOB]
+        assert "not connected" in page.groups_missing
         with pytest.raises(NamesNotReady, match="not connected"):
-            await desk.finding.find("garden")
+            await desk.finding.find(GARDEN)
+
+
+async def test_where_the_groups_were_looked_through_none_is_said_to_be_missing(desk: Desk) -> None:
+    assert (await desk.finding.find("bob")).groups_missing == ""
 
 
 async def test_a_search_without_groups_says_what_is_wrong_with_the_link(tmp_path: Path) -> None:
     """A ban is not over by itself in a moment, so it must not say so."""
     async with desk_at(tmp_path, online=False, trouble="There is a ban.") as desk:
-        with pytest.raises(NamesNotReady, match=r"looked through\. There is a ban\."):
-            await desk.finding.find("garden")
+        page = await desk.finding.find("garden")
+
+        assert page.groups_missing.endswith("looked through. There is a ban.")
 
 
 class SlowWire(FakeWire):
@@ -177,12 +186,10 @@ async def test_groups_that_do_not_come_are_waited_for_once_a_minute(desk: Desk) 
     directory = Directory(wire, lambda _: False, desk.clock, ask_s=0.01)
     finding = Finding(directory, lambda: START, desk.clock)
     for _ in range(3):
-        with pytest.raises(NamesNotReady):
-            await finding.find("garden")
+        assert (await finding.find("garden")).groups_missing
     within = desk.account.group_calls
     desk.clock.advance(GROUPS_AGAIN_S)
-    with pytest.raises(NamesNotReady):
-        await finding.find("garden")
+    assert (await finding.find("garden")).groups_missing
 
     assert (within, desk.account.group_calls) == (1, 2)
 

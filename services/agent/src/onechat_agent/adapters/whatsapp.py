@@ -100,7 +100,11 @@ class WhatsAppClient:
         request = service.FindChatsRequest(name=name, page_size=PAGE)
         with _refusals():
             answer = await self._stub.FindChats(request, timeout=FIND_S)
-        return Found(chats=tuple(map(_chat, answer.chats)), more=bool(answer.next_page_token))
+        return Found(
+            chats=tuple(map(_chat, answer.chats)),
+            more=bool(answer.next_page_token),
+            groups_missing=answer.groups_missing,
+        )
 
     async def send(self, chat: str, text: str, *, image: bytes | None, request_id: str) -> Sent:
         """Sends a message, once for the same `request_id`, whatever it says. Raises WhatsAppRefused."""

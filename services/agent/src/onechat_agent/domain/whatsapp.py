@@ -66,6 +66,7 @@ class Found:
 
     chats: tuple[Chat, ...]
     more: bool  #: whether others fit as well
+    groups_missing: str = ""  #: why no group could be looked through, a sentence; "" where they were
 
 
 class SendState(StrEnum):

@@ -76,9 +76,12 @@ class WhatsAppFindTool:
         except RemoteError as error:
             return _failed(f"{_away(error)}: nothing was looked for.")
         if not found.chats:
-            return ToolResult(text=f"No contact and no group has `{one_line(name, 60)}` in its name.")
+            whose = "No contact" if found.groups_missing else "No contact and no group"
+            none = f"{whose} has `{one_line(name, 60)}` in its name. {found.groups_missing}"
+            return ToolResult(text=none.rstrip())
         lines = [f"{chat.id} | {_shown(chat)} | {chat.kind}" for chat in found.chats]
         lines += ["There are more: give more of the name."] if found.more else []
+        lines += [found.groups_missing] if found.groups_missing else []
         return ToolResult(text="\n".join(lines))
 
     def summary(self, arguments: Mapping[str, Any]) -> str:

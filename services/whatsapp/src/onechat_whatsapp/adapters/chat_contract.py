@@ -95,10 +95,14 @@ def found_place(request: v1.FindChatsRequest) -> tuple[int, int]:
     return int(token or 0), _size(request.page_size, usual=FOUND_MAX, most=FOUND_MAX)
 
 
-def found_page(chats: Sequence[NamedChat], start: int, *, more: bool) -> v1.FindChatsResponse:
-    """A page of chats that begins at `start`; `more` come after it."""
+def found_page(
+    chats: Sequence[NamedChat], start: int, *, more: bool, groups_missing: str
+) -> v1.FindChatsResponse:
+    """A page of chats that begins at `start`; `more` come after it. `groups_missing`: why it has no group."""
     token = str(start + len(chats)) if more else ""
-    return v1.FindChatsResponse(chats=map(chat_to_proto, chats), next_page_token=token)
+    return v1.FindChatsResponse(
+        chats=map(chat_to_proto, chats), next_page_token=token, groups_missing=groups_missing
+    )
 
 
 def contacts_place(request: v1.ListContactsRequest) -> tuple[str, int]:
