@@ -22,9 +22,7 @@ class ChatServicer:
     async def FindChats(self, request: v1.FindChatsRequest, context: Any) -> v1.FindChatsResponse:
         start, count = chat_contract.found_place(request)
         page = await self._finding.find(request.name, start=start, count=count)
-        return chat_contract.found_page(
-            page.chats, start, more=page.more, groups_missing=page.groups_missing
-        )
+        return chat_contract.found_page(page.chats, start, more=page.more, groups_missing=page.groups_missing)
 
     async def SendMessage(
         self, requests: AsyncIterator[v1.SendMessageRequest], context: Any
