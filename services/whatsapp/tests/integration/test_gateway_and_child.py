@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -85,3 +87,15 @@ async def test_no_child_outlives_its_gateway(tmp_path, end):
         else:
             os.kill(gateway.pid, end)
             await until(lambda: is_gone(child))
+
+
+def test_the_child_keeps_its_memory_and_its_files_to_itself():
+    """The account's keys are in both, and a command of the agent's shell may be of the same user."""
+    script = (
+        "import ctypes, os, resource; from onechat_whatsapp.wire_child.__main__ import guard; guard();"
+        "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE), os.umask(0))"
+    )
+
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+    assert said.strip() == "0 (0, 0) 63"  # undumpable; no core file; 0o077
