@@ -38,7 +38,7 @@ async def test_a_message_that_was_taken_shows_that_the_link_works(running: Runni
     await running.agent.reply("hello")
     async with asyncio.timeout(30):
         while running.link.last_answer != bench.clock.now():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
     assert running.api.calls["getUpdates"] == 1
 
@@ -102,7 +102,7 @@ async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Run
         await running.agent.reply("# a\n" * 300)
         async with asyncio.timeout(30):
             while "taken" not in running.passed:
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.005)
     finally:
         sys.setprofile(None)
 
