@@ -27,6 +27,7 @@ def _has_room(folder: Path) -> bool:
     return allows and min(free, of_folder.f_bavail * of_folder.f_frsize) >= _ROOM_BYTES
 
 
+gc.set_threshold(_NEW_OBJECTS, 10, 10)
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room(_IN_MEMORY):
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_IN_MEMORY)
 
@@ -41,7 +42,6 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays: to look through it for garbage takes a quarter of a second each time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS, 10, 10)
 
 
 def _allowed_s(item: pytest.Item) -> float:
