@@ -299,5 +299,5 @@ def test_whatever_is_done_the_service_stands_as_plain_lists_do():
 @pytest.mark.timeout(1_200)
 def test_whatever_is_done_for_minutes_the_service_stands_as_plain_lists_do():
     """Other steps in each run; a failure is shrunk, which takes minutes more."""
-    many = settings(ANY, max_examples=60, stateful_step_count=40, print_blob=True)
+    many = settings(ANY, max_examples=40, stateful_step_count=40, print_blob=True)
     run_state_machine_as_test(Beside, settings=many)
