@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-END_S = 15.0
+END_S = 30.0
 TASK = "Compaction: message 1, 512 bytes.\n<input>\nuser: " + "words " * 200 + "\n</input>"
 
 
