@@ -65,7 +65,7 @@ async def store(open_store):
 def until():
     """Await a condition that nothing announces, with a deadline."""
 
-    async def wait(condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def wait(condition: Callable[[], bool], within_s: float = 30.0) -> None:
         async with asyncio.timeout(within_s):
             while not condition():
                 await asyncio.sleep(0.005)

@@ -161,6 +161,7 @@ def field_comments(file: FileDescriptorProto) -> Iterator[tuple[str, FieldDescri
             yield f"{message.name}.{field.name}", field, comments.get((_MESSAGE, m, 2, f), "")
 
 
+@cache
 def reasons(package: str) -> dict[str, str]:
     """The error reasons of `package`, without prefix, each with the status code that its comment names."""
     enum = enums().get(f"{package}.ErrorReason")

@@ -296,7 +296,7 @@ class AgentServicer(agent_service_pb2_grpc.AgentServiceServicer):
         """What was delivered, in order."""
         return [delivery.text for delivery in self.deliveries.values()]
 
-    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], within_s: float = 30.0) -> None:
         """Return once `condition` holds; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s), self._changed:
             await self._changed.wait_for(condition)

@@ -69,7 +69,7 @@ class BotState:
             return None
         return copy.deepcopy({name: value for name, value in found.items() if name != "reply_to_message"})
 
-    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], within_s: float = 60.0) -> None:
         """Return once `condition` holds; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s):
             while not condition():

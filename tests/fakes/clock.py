@@ -38,7 +38,7 @@ class ManualClock:
         """How many seconds each sleeper still waits, the soonest first."""
         return sorted(due - self._monotonic for due, waiter in self._sleepers if not waiter.done())
 
-    async def until_sleeping(self, count: int = 1, *, within_s: float = 20.0) -> None:
+    async def until_sleeping(self, count: int = 1, *, within_s: float = 30.0) -> None:
         """Return once `count` tasks sleep on this clock; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s):
             while len(self.sleepers) < count:

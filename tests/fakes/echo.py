@@ -168,19 +168,19 @@ Call = Callable[[EchoStub, str], Awaitable[list[str]]]
 
 
 async def _echo(stub: EchoStub, said: str) -> list[str]:
-    return [(await stub.Echo(StringValue(value=said), timeout=5)).value]
+    return [(await stub.Echo(StringValue(value=said), timeout=20)).value]
 
 
 async def _repeat(stub: EchoStub, said: str) -> list[str]:
-    return await all_of(stub.Repeat(StringValue(value=said), timeout=5))
+    return await all_of(stub.Repeat(StringValue(value=said), timeout=20))
 
 
 async def _join(stub: EchoStub, said: str) -> list[str]:
-    return [(await stub.Join(_one(said), timeout=5)).value]
+    return [(await stub.Join(_one(said), timeout=20)).value]
 
 
 async def _chat(stub: EchoStub, said: str) -> list[str]:
-    return await all_of(stub.Chat(_one(said), timeout=5))
+    return await all_of(stub.Chat(_one(said), timeout=20))
 
 
 async def _one(said: str) -> AsyncIterator[StringValue]:

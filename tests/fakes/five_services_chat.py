@@ -132,17 +132,31 @@ class Chat:
     # ------------------------------------------------------------ reading back
 
     async def kept_events(self) -> list[event_pb2.Event]:
-        """Every event that the service keeps, asked for anew."""
+        """Every event that the service keeps by now, asked for anew; the follower has seen them all, too."""
+        kept = await again(self._kept)
+        if kept:
+            await self.until(lambda: bool(self.numbers) and self.numbers[-1] >= kept[-1].number)
+        return kept
+
+    async def _kept(self) -> list[event_pb2.Event]:
         found: list[event_pb2.Event] = []
-        if not self.numbers:
+        newest = await self._newest()
+        if newest == 0:
             return found
         request = agent_service_pb2.SubscribeRequest(after=0, stream=self.stream, audience="*")
         async for response in self.agent().Subscribe(request, timeout=CALL_S * 4):
             if response.HasField("event"):
                 found.append(response.event)
-                if response.event.number >= self.numbers[-1]:
+                if response.event.number >= newest:
                     break
         return found
+
+    async def _newest(self) -> int:
+        """The number of the newest event that is kept; 0 for none."""
+        request = agent_service_pb2.SubscribeRequest(stream=self.stream, audience="*")
+        async for response in self.agent().Subscribe(request, timeout=CALL_S):
+            return int(response.number)  # a subscription that asks for nothing earlier begins there
+        return 0
 
     async def deliveries(self) -> list[delivery_pb2.Delivery]:
         """All deliveries, oldest first."""

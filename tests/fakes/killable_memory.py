@@ -18,7 +18,7 @@ from onechat.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 from tests.fakes.memory_server import MemoryServer
 
 _PROGRAM: Final = Path(__file__).parents[2] / "services/memory/tests/integration/programs/killable.py"
-_WITHIN_S: Final = 10.0
+_WITHIN_S: Final = 30.0
 
 
 class Remote(MemoryServer):

@@ -45,7 +45,7 @@ class ManualAlarm:
         """The instant that is waited for; None for none, too."""
         return self._waiting[0] if self._waiting is not None else None
 
-    async def until_waited_for(self, within_s: float = 10.0) -> None:
+    async def until_waited_for(self, within_s: float = 30.0) -> None:
         """Return once somebody waits; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s):
             while not self.is_waited_for:

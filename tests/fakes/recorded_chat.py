@@ -50,7 +50,7 @@ class RecordedView:
         """What was shown, in order; of all kinds or of `kinds`."""
         return [line.text for line in self.lines if not kinds or line.kind in kinds]
 
-    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], within_s: float = 30.0) -> None:
         """Return once `condition` holds; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s):
             while not condition():

@@ -74,7 +74,7 @@ class SchedulerServer:
         """When a schedule would run."""
         return await self.stub.PreviewSchedule(service.PreviewScheduleRequest(**fields), timeout=TIMEOUT_S)
 
-    async def until_waiting_for(self, instant: datetime | None, within_s: float = 10.0) -> None:
+    async def until_waiting_for(self, instant: datetime | None, within_s: float = 30.0) -> None:
         """Return once it sleeps until `instant`, None for no run to come; TimeoutError after `within_s`."""
         async with asyncio.timeout(within_s):
             while not self.alarm.is_waited_for or self.alarm.instant != instant:

@@ -39,7 +39,7 @@ class ServiceProcess:
 
     def page(self, path: str) -> tuple[int, str]:
         """Status and body of a page beside the service, such as /healthz."""
-        with urllib.request.urlopen(f"http://{self.pages}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{self.pages}{path}", timeout=20) as answer:
             return answer.status, answer.read().decode()
 
     def stop(self) -> int:
@@ -106,7 +106,7 @@ async def _refusal(
         yield request()
 
     try:
-        answer = call(one() if method.client_streaming else request(), timeout=5)
+        answer = call(one() if method.client_streaming else request(), timeout=20)
         if method.server_streaming:
             async for _ in answer:
                 return None

@@ -74,7 +74,7 @@ class WokenAgent:
         """What was taken, in order."""
         return [taken.run.text for taken in self.taken.values()]
 
-    async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], within_s: float = 30.0) -> None:
         """Return once `condition` holds after a call; TimeoutError after `within_s` of real time."""
         async with asyncio.timeout(within_s), self._changed:
             await self._changed.wait_for(condition)

@@ -2,14 +2,37 @@
 
 A step's name is that of five_services_points.py. Which ones a household passes is counted in a run
 (five_services_census.py), and which commits there are is read from the source: both must agree with these
-lists. The points of one step are spread over all its passes.
+lists. The points of one step are spread over all its passes. Several points share a run of the household.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tests.fakes.five_services_points import ANSWER, APPEND, COMMIT_OF, CREATE_LOG, Point
+
+KILLS_MAX: Final = 4  # of one run: each is far from the others, and what it does wrong is told apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A household that is struck at points, one after the other; all are of one service."""
+
+    at: tuple[Point, ...]  #: each counted from the start of its process, which the one before has begun
+    alone: tuple[Point, ...] = ()  #: the same as points of a run each, should this one miss some
+
+    @classmethod
+    def of(cls, *at: Point) -> "Run":
+        """A run that cannot be taken apart."""
+        return cls(at=at)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return ", then ".join(point.words for point in self.at)
+
 
 AGENT: Final[Mapping[str, int]] = {  #: step: how many points of it
     APPEND: 5,
@@ -60,7 +83,7 @@ BESIDE: Final = (
 )
 # A service that is struck once more as it takes up what the first strike has interrupted.
 TWICE: Final = tuple(
-    (
+    Run.of(
         Point(step=ANSWER, side="after", nth=nth),
         Point(step=f"{COMMIT_OF}onechat_agent.turn_store.resume", side=side, nth=1),
     )
@@ -117,6 +140,35 @@ def points(wanted: Mapping[str, int], passed: Counter[str]) -> list[Point]:
         for nth in _spread(number, passed[step])
         for side in ("before", "after")
     ]
+
+
+def in_runs(wanted: Sequence[Point], passes: Sequence[str]) -> list[Run]:
+    """All points of `wanted` in few runs, those of one run far apart; those of ANSWER have a run each.
+
+    `passes` are the steps of an undisturbed run in their order, where each point is counted from its start.
+    An answer may be held for long and is asked for again after a strike, so its place there tells nothing.
+    """
+    found = [Run.of(point) for point in wanted if point.step == ANSWER]
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, step in enumerate(passes):
+        places[step].append(place)
+    for service in sorted({service_of(point) for point in wanted}):
+        mine = [point for point in wanted if service_of(point) == service and point.step != ANSWER]
+        mine.sort(key=lambda point: (places[point.step][point.nth - 1], point.side == "after"))
+        runs = -(-len(mine) // KILLS_MAX)
+        found += [_one_after_the_other(mine[first::runs], places) for first in range(runs)]
+    return found
+
+
+def _one_after_the_other(wanted: Sequence[Point], places: Mapping[str, Sequence[int]]) -> Run:
+    """These points, in their order, as one run: what was passed before the last strike does not count."""
+    at: list[Point] = []
+    struck_at = -1
+    for point in wanted:
+        of_step = places[point.step]
+        at.append(replace(point, nth=max(point.nth - bisect_right(of_step, struck_at), 1)))
+        struck_at = of_step[point.nth - 1]
+    return Run(at=tuple(at), alone=tuple(wanted))
 
 
 def _spread(wanted: int, passes: int) -> list[int]:

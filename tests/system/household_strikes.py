@@ -13,7 +13,7 @@ from tests.fakes.five_services import SERVICES, FiveServices, Forks
 from tests.fakes.five_services_chat import Chat, again
 from tests.fakes.five_services_points import Point
 from tests.system.household_left import Left, differences, left_by
-from tests.system.household_points import service_of
+from tests.system.household_points import Run, service_of
 from tests.system.household_run import WITHIN_S, Household, household_in
 
 AT_ONCE = 2  # households; each waits a good deal
@@ -21,25 +21,29 @@ MOMENT_S = 4.0  # for a moment that does not come; then it is any moment
 EVENTS = 80  # of a run, or somewhat more
 
 
-async def struck(
-    forks: Forks, folder: Path, wanted: Left, strikes: Sequence[Sequence[Point]]
-) -> dict[str, list[str] | str]:
-    """Those of `strikes`, each the points of one run, that change what is left, each with how."""
+async def struck(forks: Forks, folder: Path, wanted: Left, runs: Sequence[Run]) -> dict[str, list[str] | str]:
+    """Those of `runs` that change what is left, each with how.
+
+    Agents work side by side, so that a later point of a run may have been passed before its turn comes: then
+    the run's points have a run each.
+    """
     wrong: dict[str, list[str] | str] = {}
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def strike(number: int, at: Sequence[Point]) -> None:
-        name = ", then ".join(point.words for point in at)
+    async def strike(number: str, run: Run) -> None:
         async with room:
-            left = await left_after(forks, folder / str(number), service_of(at[0]), at)
-        if left is None:
-            wrong[name] = "was not reached"
+            left = await left_after(forks, folder / number, service_of(run.at[0]), run.at)
+        if left is None and len(run.alone) > 1:
+            for place, point in enumerate(run.alone):
+                await strike(f"{number}-{place}", Run.of(point))
+        elif left is None:
+            wrong[run.name] = "was not reached"
         elif left != wanted:
-            wrong[name] = differences(wanted, left)
+            wrong[run.name] = differences(wanted, left)
 
     async with asyncio.TaskGroup() as tasks:
-        for number, at in enumerate(strikes):
-            tasks.create_task(strike(number, at))
+        for number, run in enumerate(runs):
+            tasks.create_task(strike(str(number), run))
     return wrong
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from tests.fakes.five_services import SERVICES, FiveServices, Forks, five_services
 from tests.fakes.five_services_chat import CALL_S, Chat, chatting
 from tests.fakes.five_services_model import ModelProcess, model_process
-
-FROZEN_WITHIN_S = 2.0
 
 
 class Bench:
@@ -67,9 +64,7 @@ async def test_services_started_on_the_copies_go_on_as_after_a_kill_at_the_freez
     await bench.chat.say("before the freeze", key="before")
     await bench.model.reached("held")
 
-    began = time.monotonic()
     snapshots = await bench.freeze()
-    took_s = time.monotonic() - began
     meanwhile = asyncio.ensure_future(bench.chat.say("while frozen", key="meanwhile"))
     await bench.chat.deliveries()
     waited = not meanwhile.done()
@@ -93,7 +88,6 @@ async def test_services_started_on_the_copies_go_on_as_after_a_kill_at_the_freez
         texts = [message.text for message in await chat.log()]
         keys = [one.key for one in await chat.deliveries()]
 
-    assert took_s < FROZEN_WITHIN_S
     assert waited
     assert keys == ["hello", "before"]
     assert texts.count("before the freeze") == 1

@@ -27,6 +27,7 @@ from tests.system.household_points import (
     OTHERS,
     QUICK,
     TWICE,
+    in_runs,
     points,
 )
 from tests.system.household_run import household_in
@@ -42,7 +43,12 @@ class Undisturbed:
     """A run in which nobody was killed."""
 
     left: Left
-    passed: Counter[str]  #: how often each step
+    passes: tuple[str, ...]  #: the steps, in their order
+
+    @property
+    def passed(self) -> Counter[str]:
+        """How often each step was passed."""
+        return Counter(self.passes)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def undisturbed(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Undis
     census = folder / "census"
     left = asyncio.run(left_after(forks, folder, **{VARIABLE: str(census)}))
     assert left is not None
-    return Undisturbed(left=left, passed=Counter(census.read_text().splitlines()))
+    return Undisturbed(left=left, passes=tuple(census.read_text().splitlines()))
 
 
 def test_root_children_and_subagents_do_their_parts_and_the_user_gets_every_reply(
@@ -81,7 +87,9 @@ def test_every_commit_of_the_agent_is_struck_or_has_a_reason_why_not() -> None:
 async def test_killed_at_ten_points_a_household_ends_as_if_nobody_had_been(
     forks: Forks, tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
-    assert await struck(forks, tmp_path, undisturbed.left, [(point,) for point in QUICK]) == {}
+    runs = in_runs(QUICK, undisturbed.passes)
+
+    assert await struck(forks, tmp_path, undisturbed.left, runs) == {}
 
 
 @pytest.mark.soak
@@ -89,7 +97,7 @@ async def test_killed_at_ten_points_a_household_ends_as_if_nobody_had_been(
 async def test_the_agent_killed_around_each_of_its_steps_changes_nothing(
     forks: Forks, tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
-    once = [(point,) for point in points(AGENT, undisturbed.passed)]
+    once = in_runs(points(AGENT, undisturbed.passed), undisturbed.passes)
 
     assert await struck(forks, tmp_path, undisturbed.left, [*once, *TWICE]) == {}
 
@@ -99,7 +107,7 @@ async def test_the_agent_killed_around_each_of_its_steps_changes_nothing(
 async def test_the_memory_killed_around_each_of_its_commits_changes_nothing(
     forks: Forks, tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
-    once = [(point,) for point in points(MEMORY, undisturbed.passed)]
+    once = in_runs(points(MEMORY, undisturbed.passed), undisturbed.passes)
 
     assert await struck(forks, tmp_path, undisturbed.left, once) == {}
 

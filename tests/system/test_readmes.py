@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from onechat_runtime.settings import SERVICE_PORTS
 
 from tests.fakes.five_services import REPOSITORY, SERVICES, FiveServices, Forks, five_services
@@ -17,10 +18,10 @@ CALLS = 10  # that an operator needs
 GRPCURL = ".venv/bin/grpcurl"
 
 
-@pytest.fixture
-async def home(forks: Forks, tmp_path: Path) -> AsyncIterator[FiveServices]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def home(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FiveServices]:
     """All five at work where a person would start them, after a first message."""
-    async with five_services(forks, tmp_path) as services, chatting(services) as chat:
+    async with five_services(forks, tmp_path_factory.mktemp("home")) as services, chatting(services) as chat:
         await services.start(*SERVICES)
         await chat.ask("hello", key="before")
         yield services
@@ -42,6 +43,7 @@ def typed(home: FiveServices, commands: str) -> "subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_the_ten_calls_of_an_operator_work_as_written(home: FiveServices) -> None:
     block = re.search(r"```sh\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
     assert block is not None
@@ -54,6 +56,7 @@ async def test_the_ten_calls_of_an_operator_work_as_written(home: FiveServices) 
     assert "user: hello" in done.stdout, "the view was shown"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", SERVICES)
 async def test_a_services_own_readme_shows_a_call_that_works(home: FiveServices, name: str) -> None:
     readme = (REPOSITORY / "services" / name / "README.md").read_text()

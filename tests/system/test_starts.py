@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from onechat.agent.v1 import event_pb2
 from onechat.ops.v1 import ops_service_pb2, ops_service_pb2_grpc
 from onechat_agent import sentences
@@ -38,7 +39,7 @@ class Home:
         """Whether agent and memory start, remember, and answer."""
         await self.services.start(*(name for name in ("memory", "agent") if not self.services.running(name)))
         before = await self.chat.log()
-        reply = await self.chat.ask("are you there?", key="again")
+        reply = await self.chat.ask("are you there?", key=f"again:{len(before)}")
         after = await self.chat.log()
         return before == after[: len(before)] and before[0].text == "hello" and "are you there" in reply
 
@@ -54,12 +55,23 @@ async def home_in(forks: Forks, folder: Path, *model_arguments: str, **environ: 
         yield Home(services=services, chat=chat, model=model)
 
 
-@pytest.fixture
-async def home(forks: Forks, tmp_path: Path) -> AsyncIterator[Home]:
-    async with home_in(forks, tmp_path) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def used(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Home]:
+    """One for all tests: whatever a start that is refused does, it leaves it as it was."""
+    async with home_in(forks, tmp_path_factory.mktemp("used")) as opened:
         await opened.chat.ask("hello", key="first")
-        await opened.services.stop("agent")
         yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def home(used: Home) -> Home:
+    """It, with its memory alone at work."""
+    for name in SERVICES:
+        if name != "memory" and used.services.running(name):
+            await used.services.stop(name)
+    if not used.services.running("memory"):
+        await used.services.start("memory")
+    return used
 
 
 def only_line(refusal: tuple[int | None, list[str]], name: str) -> str:
@@ -71,6 +83,7 @@ def only_line(refusal: tuple[int | None, list[str]], name: str) -> str:
     return lines[0].removeprefix(f"onechat {name}: ")
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_second_start_on_the_same_data_names_the_first_one(home: Home) -> None:
     services = home.services
     await services.start("agent", "whatsapp", "telegram", "scheduler")
@@ -82,6 +95,7 @@ async def test_a_second_start_on_the_same_data_names_the_first_one(home: Home) -
     assert await home.is_whole()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_port_in_use_and_a_broken_env_file_are_a_line_each_of_every_service(home: Home) -> None:
     services = home.services
     await services.stop("memory")
@@ -100,6 +114,7 @@ async def test_a_port_in_use_and_a_broken_env_file_are_a_line_each_of_every_serv
     assert await home.is_whole()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_data_folder_of_another_user_is_left_alone(home: Home, tmp_path: Path) -> None:
     theirs = Path("/")
     if os.geteuid() == 0:
@@ -115,6 +130,7 @@ async def test_a_data_folder_of_another_user_is_left_alone(home: Home, tmp_path:
     assert await home.is_whole()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_full_disk_is_said_and_harms_nothing_that_is_there(home: Home, tmp_path: Path) -> None:
     for name in ("agent", "memory", "telegram"):
         new = {"ONECHAT_DATA": str(tmp_path / f"new-{name}")}
@@ -128,6 +144,7 @@ async def test_a_full_disk_is_said_and_harms_nothing_that_is_there(home: Home, t
     assert await home.is_whole()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_without_the_agents_folder_nobody_is_made_anew(home: Home) -> None:
     """A mount that did not come up must not make everybody forgotten."""
     agents = home.services.data / "agent" / "agents"
@@ -142,6 +159,7 @@ async def test_without_the_agents_folder_nobody_is_made_anew(home: Home) -> None
     assert await home.is_whole()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_without_a_key_rules_do_not_go_on_with_what_a_model_wrote(home: Home) -> None:
     """A lost .env must not let the demo model write the memory."""
     line = only_line(await home.services.refuse("agent", OPENAI_BASE_URL=""), "agent")
@@ -157,12 +175,13 @@ async def test_without_a_key_a_new_store_begins_with_the_demo_model_which_says_s
         await services.start("memory", "agent")
         reply = await chat.ask("hello", key="first")
         asked: Any = ops_service_pb2_grpc.SnapshotServiceStub(services.channel())
-        info = await asked.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=5)
+        info = await asked.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=20)
 
         assert reply.startswith("Demo model: ")
         assert sentences.DEMO_ANSWERS in info.remarks
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_all_faults_of_the_settings_are_said_at_once(home: Home) -> None:
     code, lines = await home.services.refuse(
         "agent", ONECHAT_TIME_ZONE="Rome", ONECHAT_EFFORT="some", ONECHAT_LOG="loud", OPENAI_API_KEY="a b"

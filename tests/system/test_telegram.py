@@ -23,7 +23,7 @@ from tests.system.telegram_run import TelegramRun
 from tests.system.telegram_script import Kind, Thing, first_of, script
 
 SEED = 20261130
-SHOWN_S = 30.0
+SHOWN_S = 120.0
 SENDS = (1, 2, 3)  #: the quarters of a run after which a kill comes right after a send
 LOOK_AGAIN_S = 0.2
 

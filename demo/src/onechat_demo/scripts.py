@@ -90,7 +90,8 @@ class ScriptQueue:
 
     def take(self, body: JsonObject, purpose: Purpose) -> Script | None:
         """The first script for this request, which is used by it; None when the rules are to answer."""
-        text = "\n".join(strings_in(body))
+        asks_for_text = any(script.contains for script, _ in self._waiting)  # else it is not worth its time
+        text = "\n".join(strings_in(body)) if asks_for_text else ""
         for index, (script, left) in enumerate(self._waiting):
             if not script.fits(body, purpose, text):
                 continue

@@ -60,11 +60,11 @@ def test_a_script_can_be_used_several_times_or_for_ever(turn: Turn) -> None:
 async def test_a_gate_says_that_it_is_reached_and_holds_until_opened() -> None:
     gate = Gate()
     waiting = asyncio.create_task(gate.passed())
-    await asyncio.wait_for(gate.reached(), 5)
+    await asyncio.wait_for(gate.reached(), 30)
 
     assert not waiting.done()
     gate.open()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)
 
 
 def test_a_fault_leaves_at_least_the_terminal_event_out() -> None:

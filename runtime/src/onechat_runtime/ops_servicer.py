@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import cache
 from importlib import metadata
 from typing import Any, BinaryIO, Final
 
@@ -37,6 +38,7 @@ READ_AT_ONCE: Final = 16 * CHUNK  # a worker thread for each chunk would cost mo
 _NO_STORE: Final = "This service has no store: there is nothing to freeze and nothing to copy."
 
 
+@cache
 def version() -> str:
     """The version of onechat that runs."""
     return metadata.version("onechat-runtime")

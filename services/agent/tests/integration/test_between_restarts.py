@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.agent_house import living
-from tests.fakes.agent_talk import holds, make_child, of, says
+from tests.fakes.agent_talk import always, holds, make_child, of, says
 from tests.fakes.memory_server import MemoryServer
 from tests.fakes.scripted_model import Purpose, ScriptedModel, call
 
@@ -42,7 +42,9 @@ async def test_a_tell_whose_result_was_lost_is_not_told_again(
     async with living(tmp_path, memory, model, through=through) as house:
         await make_child(house, "House")
         says(house, "", TELL)
-        says(house, "House", "")
+        always(
+            house, "House", ""
+        )  # the restart may come before its turn has ended, and then it is asked again
         wrapped[0].armed = True
         await house.deliver("tell it")
         await wrapped[0].reached.wait()

@@ -33,7 +33,7 @@ async def remember(house: House, text: str = LONG) -> None:
 
 
 async def _length(house: House) -> int:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             try:
                 return int((await house.memory.stats(house.seat.id)).log.length)
@@ -43,7 +43,7 @@ async def _length(house: House) -> int:
 
 async def line(house: House, number: int = 0) -> str:
     """The line of a message, once it is built."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (view := await house.memory.view(house.seat.id)).whole:
             await asyncio.sleep(0.01)
     return str(view.text.splitlines()[number + 1])
@@ -187,7 +187,7 @@ async def test_what_lines_cost_is_recorded_as_compaction(
     async with living(tmp_path, memory, model) as house:
         await remember(house)
         await line(house)
-        answer = await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=5)
+        answer = await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=20)
 
         (usage,) = answer.usage
         assert (usage.purpose, usage.calls) == (usage_pb2.USAGE_PURPOSE_COMPACTION, 2)

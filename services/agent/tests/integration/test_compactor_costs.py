@@ -69,7 +69,7 @@ async def costs(memory: MemoryServer) -> tuple[int, int, int, int]:
 
 async def costing(memory: MemoryServer, counted: tuple[int, ...]) -> None:
     """Returns once the lines have cost so much."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await costs(memory) != counted:
             await asyncio.sleep(0.01)
 

@@ -67,7 +67,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 async def take(stage: Stage, subscriber: Subscriber, start: int, count: int) -> list[Seen]:
     """The next `count` things that the subscriber gets."""
     seen: list[Seen] = []
-    async with asyncio.timeout(5), contextlib.aclosing(stage.events.seen_by(subscriber, start)) as stream:
+    async with asyncio.timeout(30), contextlib.aclosing(stage.events.seen_by(subscriber, start)) as stream:
         async for one in stream:
             seen.append(one)
             if len(seen) == count:

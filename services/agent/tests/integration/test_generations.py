@@ -59,7 +59,7 @@ async def test_a_turn_that_never_had_its_view_changes_no_generation(
 
 async def _exchanged(memory: MemoryServer, house: House) -> int:
     """Another log takes the place of the root's, as an import's does; its generation."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while house.seat.id not in await memory.logs():
             await asyncio.sleep(0.01)
     await memory.create("staged", state="LOG_STATE_STAGED")

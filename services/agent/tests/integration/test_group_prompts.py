@@ -37,7 +37,7 @@ async def yes(house: House, number: int) -> None:
 
 async def _built(memory: MemoryServer, log: str) -> None:
     """Returns once no line of the log is missing."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (await memory.view(log, wait_s=1)).whole:
             await asyncio.sleep(0.01)
 

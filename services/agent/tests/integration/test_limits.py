@@ -143,7 +143,7 @@ async def test_stop_ends_only_what_began_before_it_was_given(
         await gate.reached()
         request = agent_service_pb2.RunCommandRequest(line="/stop")
         request.time.FromDatetime(house.started - timedelta(seconds=5))
-        answer = await house.stub().RunCommand(request, timeout=5)
+        answer = await house.stub().RunCommand(request, timeout=20)
         gate.open()
         end = await house.ended(key)
 
@@ -325,11 +325,11 @@ def _outputs(body: dict[str, object]) -> list[str]:
 
 async def _command(house: House, line: str) -> str:
     request = agent_service_pb2.RunCommandRequest(line=line)
-    return str((await house.stub().RunCommand(request, timeout=5)).answer)
+    return str((await house.stub().RunCommand(request, timeout=20)).answer)
 
 
 async def _until_file(path: Path) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not path.exists():
             await asyncio.sleep(0.01)
 

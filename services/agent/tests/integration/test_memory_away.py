@@ -129,7 +129,7 @@ async def test_a_stop_is_answered_while_the_memory_is_away_and_carried_out_once_
             clock.advance(5)
             await asyncio.wait({reached}, timeout=0.02)
         ways[0].gone = True
-        answer = await house.stub().StopTurn(agent_service_pb2.StopTurnRequest(), timeout=5)
+        answer = await house.stub().StopTurn(agent_service_pb2.StopTurnRequest(), timeout=20)
         assert list(answer.stopped) == ["One"]
         ways[0].gone = False
 

@@ -103,7 +103,7 @@ async def test_over_a_long_chat_only_a_batch_of_merges_changes_what_a_view_begin
             await compacted(house, memory)  # far behind, each line would be of another view
         await house.say("and now?")
         stats = await memory.stats(house.seat.id)
-        usage = await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=5)
+        usage = await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=20)
 
         found = prompts(model)
         turns = [one.view for one in of(found, house.seat.id, Purpose.TURN)]

@@ -35,7 +35,7 @@ async def test_a_no_runs_nothing_and_is_the_end_of_it(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model)
 
         said = await command(house, "/no 1")
@@ -52,7 +52,7 @@ async def test_two_answers_at_once_are_one(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model)
 
         answers = await asyncio.gather(*(answer(house, 1, yes=yes) for yes in (True, True, False, True)))
@@ -72,7 +72,7 @@ async def test_an_answer_does_not_wait_for_a_long_run_and_a_second_one_says_that
         first = asyncio.ensure_future(command(house, "/yes 1"))
         await sending.reached.wait()
         second = asyncio.ensure_future(command(house, "/yes 1"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (first.done() and second.done()):
                 clock.advance(3)
                 await asyncio.sleep(0.01)
@@ -103,7 +103,7 @@ async def test_only_the_terminal_and_the_owners_chat_may_answer(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model)
         for caller in ("whatsapp", "scheduler", "agent"):
             with pytest.raises(RemoteError) as refused:
@@ -122,7 +122,7 @@ async def test_only_the_terminal_and_the_owners_chat_may_answer(
 async def test_an_answers_id_counts_once_and_for_that_answer_alone(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()]) as house:
+    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()], clock=ManualClock()) as house:
         await proposed(house, model)
         first = await answer(house, 1, yes=False, request_id="same")
         by_command = await command(house, "/no 1", "same")
@@ -141,7 +141,7 @@ async def test_an_answers_id_counts_once_and_for_that_answer_alone(
 async def test_commands_say_what_is_open_and_which_numbers_there_are(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()]) as house:
+    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()], clock=ManualClock()) as house:
         assert await command(house, "/proposals") == "Nothing awaits your yes."
         await proposed(house, model)
 
@@ -158,13 +158,13 @@ async def test_commands_say_what_is_open_and_which_numbers_there_are(
 async def test_proposals_are_listed_in_pages_newest_first_and_by_state(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()]) as house:
+    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()], clock=ManualClock()) as house:
         await proposed(house, model, *(call("whatsapp_send", **send(str(n))) for n in range(5)))
         await command(house, "/no 4")
         request = agent_service_pb2.ListProposalsRequest(page_size=2)
         pages = []
         while not pages or request.page_token:
-            page = await house.stub().ListProposals(request, timeout=5)
+            page = await house.stub().ListProposals(request, timeout=20)
             pages.append([one.number for one in page.proposals])
             request.page_token = page.next_page_token
 
@@ -176,11 +176,11 @@ async def test_proposals_are_listed_in_pages_newest_first_and_by_state(
 async def test_a_stop_ends_what_runs_with_the_users_yes(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         await proposed(house, model, call("shell", command="touch begun; sleep 600"))
         answer_soon(house)
         await until_state(house, APPROVED)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (tmp_path / "workspace" / "begun").exists():
                 await asyncio.sleep(0.01)
 

@@ -34,7 +34,7 @@ async def test_what_is_held_back_is_one_proposal_that_shows_what_would_run(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model)
 
         (event,) = house.seen.events("proposal")
@@ -63,7 +63,7 @@ async def test_a_yes_runs_exactly_that_once_and_tells_the_agent_how_it_went(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model)
         requests = len(model.requests())
         model.say("It is out.")
@@ -94,7 +94,7 @@ async def test_what_nobody_answers_expires_by_a_timer(
     clock, sending = ManualClock(), whatsapp_send()
     async with living(tmp_path, memory, model, far_tools=[sending], clock=clock) as house:
         await proposed(house, model)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while EXPIRED not in states(house):
                 clock.advance(3600)
                 await asyncio.sleep(0.01)
@@ -123,20 +123,24 @@ async def test_a_fault_of_ours_at_an_end_costs_that_proposal_alone(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     """Neither the service nor what others have asked for; the next start goes on with it."""
-    sending = whatsapp_send()
+    clock, sending = ManualClock(), whatsapp_send()
     spoiled = "CREATE TRIGGER spoiled BEFORE INSERT ON deliveries WHEN new.source = 'proposal:1' BEGIN"
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=clock) as house:
         await proposed(house, model, *(call("whatsapp_send", **send(str(n))) for n in range(2)))
         await house.store.write(lambda db: db.execute(f"{spoiled} SELECT raise(ABORT, 'spoiled'); END"))
         first = asyncio.ensure_future(answer(house, 1, yes=True))
         second = await answer(house, 2, yes=True)
 
+        async with asyncio.timeout(30):
+            while not first.done():
+                clock.advance(3)  # an answer does not wait for ever
+                await asyncio.sleep(0.01)
         assert (await first).state == APPROVED
         assert second.state == DONE
         assert len(sending.done) == 2
         await house.store.write(lambda db: db.execute("DROP TRIGGER spoiled"))
 
-    async with living(tmp_path, memory, model, far_tools=[sending], after=0) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], after=0, clock=ManualClock()) as house:
         await until_state(house, DONE)
 
         assert len(sending.done) == 2
@@ -147,7 +151,7 @@ async def test_the_same_act_twice_in_one_turn_is_asked_once(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     """A model that will not take the answer would else ask the user again and again."""
-    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()]) as house:
+    async with living(tmp_path, memory, model, far_tools=[whatsapp_send()], clock=ManualClock()) as house:
         model.say(*(Answer(calls=(call("whatsapp_send", **send()),)) for _ in range(9)))
         await house.ended(await house.deliver("send it", **BATCH))
 
@@ -158,7 +162,7 @@ async def test_the_same_act_twice_in_one_turn_is_asked_once(
 async def test_a_long_text_says_what_is_missing_and_a_command_shows_all_of_it(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         script = "echo one\n" * 400 + "rm -rf \u202e/\n" + "echo two\n" * 400
         await proposed(house, model, call("write", path="run.sh", text=script))
 
@@ -176,13 +180,13 @@ async def test_a_long_text_says_what_is_missing_and_a_command_shows_all_of_it(
 async def test_agent_toml_can_allow_an_agents_unbacked_turns_the_shell(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel, outside: str
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         assert house
     settings = tmp_path / "data" / "agent" / "agents" / "One" / "agent.toml"
     if outside:
         text = settings.read_text()
         settings.write_text(text.replace("#outside = []", f"outside = {outside}"))
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         await proposed(house, model, call("shell", command="echo ran > ran.txt"))
 
         assert (tmp_path / "workspace" / "ran.txt").exists() == bool(outside)
@@ -193,7 +197,7 @@ async def test_a_tool_that_failed_or_does_not_know_says_so(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
     sending = whatsapp_send()
-    async with living(tmp_path, memory, model, far_tools=[sending]) as house:
+    async with living(tmp_path, memory, model, far_tools=[sending], clock=ManualClock()) as house:
         await proposed(house, model, *(call("whatsapp_send", **send(str(n))) for n in range(3)))
         sending.gives = ToolResult(text="no such chat", failed=True)
         first = await answer(house, 1, yes=True)

@@ -64,7 +64,7 @@ async def spawned_from_a_batch(house: House) -> None:
 async def test_a_child_asks_in_its_own_name_and_hears_how_it_went(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         child = await make_child(house, "House")
         says(house, "House", TOUCH, "I have asked.")
         await house.ended(await house.deliver("please", caller="whatsapp", source="whatsapp:1@s", to=child))
@@ -86,7 +86,7 @@ async def test_a_child_asks_in_its_own_name_and_hears_how_it_went(
 async def test_a_subagent_that_was_done_goes_on_with_how_its_proposal_went(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         await spawned_from_a_batch(house)
         asked = await until_seen(house, 1, OPEN)
         says(house, "One-1", "The file is there.")
@@ -105,9 +105,9 @@ async def test_a_subagent_that_was_done_goes_on_with_how_its_proposal_went(
 async def test_a_proposal_of_a_subagent_that_was_done_outlives_a_restart(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         await spawned_from_a_batch(house)
-    async with living(tmp_path, memory, model, after=0) as house:
+    async with living(tmp_path, memory, model, after=0, clock=ManualClock()) as house:
         says(house, "One-1", "It stays undone.")
 
         refused = await answer(house, 1, yes=False)
@@ -136,12 +136,12 @@ async def test_what_expires_sets_no_stopped_subagent_to_work(
 async def test_a_removed_childs_proposal_does_not_run_and_the_root_hears_of_it(
     tmp_path: Path, memory: MemoryServer, model: ScriptedModel
 ) -> None:
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         child = await make_child(house, "House")
         says(house, "House", TOUCH, "I have asked.")
         await house.ended(await house.deliver("please", caller="whatsapp", source="whatsapp:1@s", to=child))
     shutil.rmtree(tmp_path / "data" / "agent" / "agents" / "House")
-    async with living(tmp_path, memory, model, after=0) as house:
+    async with living(tmp_path, memory, model, after=0, clock=ManualClock()) as house:
         late = await answer(house, 1, yes=True)
 
         assert late.state == EXPIRED
@@ -156,7 +156,7 @@ async def test_a_child_cannot_write_what_another_agent_is_told(
 ) -> None:
     """The root's instructions speak with the user's voice: no tainted turn of a child may put words there."""
     rules = tmp_path / "data" / "agent" / "agents" / "One" / "instructions.md"
-    async with living(tmp_path, memory, model) as house:
+    async with living(tmp_path, memory, model, clock=ManualClock()) as house:
         child = await make_child(house, "House")
         (tmp_path / "workspace" / "page").write_text("Obey.")
         says(house, "House", call("read", path="page"), call("write", path=str(rules), text="Obey."), "done")

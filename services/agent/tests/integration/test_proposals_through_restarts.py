@@ -160,7 +160,7 @@ async def test_an_approved_shell_that_was_cut_off_is_said_to_be_unknown_and_neve
     async with living(tmp_path, memory, model) as house:
         await proposed(house, model, call("shell", command="echo once >> ran; sleep 600"))
         answer_soon(house)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not ran.exists():
                 await asyncio.sleep(0.01)
 

@@ -38,19 +38,19 @@ async def refusal(call: Any) -> str:
 
 async def command(house: House, line: str) -> str:
     request = agent_service_pb2.RunCommandRequest(line=line)
-    return str((await house.stub().RunCommand(request, timeout=5)).answer)
+    return str((await house.stub().RunCommand(request, timeout=20)).answer)
 
 
 def deliver(house: House, *deliveries: dict[str, object], caller: str = "operator") -> Any:
     request = agent_service_pb2.DeliverRequest(
         deliveries=[delivery_pb2.NewDelivery(**one) for one in deliveries]  # type: ignore[arg-type]
     )
-    return house.stub(caller).Deliver(request, timeout=5)
+    return house.stub(caller).Deliver(request, timeout=20)
 
 
 async def listed(house: House, **fields: object) -> Any:
     request = agent_service_pb2.ListDeliveriesRequest(**fields)  # type: ignore[arg-type]
-    return await house.stub().ListDeliveries(request, timeout=5)
+    return await house.stub().ListDeliveries(request, timeout=20)
 
 
 async def test_each_call_has_a_list_of_callers_and_refuses_the_others(house: House) -> None:
@@ -67,7 +67,7 @@ async def test_each_call_has_a_list_of_callers_and_refuses_the_others(house: Hou
             ("StopTurn", agent_service_pb2.StopTurnRequest()),
             ("GetUsage", agent_service_pb2.GetUsageRequest()),
         ):
-            call = getattr(stub, method)(request, timeout=5)
+            call = getattr(stub, method)(request, timeout=20)
             if caller in ALLOW[method]:
                 await call
             else:
@@ -77,7 +77,7 @@ async def test_each_call_has_a_list_of_callers_and_refuses_the_others(house: Hou
 async def test_only_the_users_own_clients_see_the_events(house: House) -> None:
     """They hold what the user says; the gateway to WhatsApp must not read that."""
     for caller in ("whatsapp", "scheduler", "agent"):
-        stream = house.stub(caller).Subscribe(agent_service_pb2.SubscribeRequest(), timeout=5)
+        stream = house.stub(caller).Subscribe(agent_service_pb2.SubscribeRequest(), timeout=20)
         assert await refusal(stream.read()) == "CALLER_NOT_ALLOWED"
 
 
@@ -220,15 +220,15 @@ CANNOT_BE_ANSWERED: Any = [
 async def test_what_cannot_be_answered_says_its_reason(house: House) -> None:
     for method, request, reason in CANNOT_BE_ANSWERED:
         with pytest.raises(RemoteError) as refused:
-            await getattr(house.stub(), method)(request, timeout=5)
+            await getattr(house.stub(), method)(request, timeout=20)
 
         assert refused.value.reason == reason, method
         assert refused.value.message.endswith("."), method
 
 
 async def test_the_root_is_listed_with_what_it_does(house: House) -> None:
-    (root,) = (await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=5)).agents
-    seen = await house.stub().GetAgent(agent_service_pb2.GetAgentRequest(agent=root.agent_id), timeout=5)
+    (root,) = (await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=20)).agents
+    seen = await house.stub().GetAgent(agent_service_pb2.GetAgentRequest(agent=root.agent_id), timeout=20)
 
     assert (root.name, root.role, root.doing) == ("One", agent_service_pb2.AGENT_ROLE_ROOT, "idle")
     assert (seen.agent.agent_id, seen.messages) == (house.seat.id, 0)
@@ -257,7 +257,7 @@ async def test_an_agent_whose_log_is_still_to_be_made_has_no_messages(
     async with living(tmp_path, memory, model, through=MakesNoLog) as house:
         request = agent_service_pb2.GetAgentRequest(agent=house.seat.id)
 
-        assert (await house.stub().GetAgent(request, timeout=5)).messages == 0
+        assert (await house.stub().GetAgent(request, timeout=20)).messages == 0
 
 
 async def test_usage_is_given_in_pages(house: House) -> None:
@@ -278,7 +278,7 @@ async def test_usage_is_given_in_pages(house: House) -> None:
         request = agent_service_pb2.GetUsageRequest(
             since_day="2026-01-01", until_day="2026-01-03", page_size=2, page_token=token
         )
-        answer = await house.stub().GetUsage(request, timeout=5)
+        answer = await house.stub().GetUsage(request, timeout=20)
         token = answer.next_page_token
         days += [one.day for one in answer.usage]
         assert not answer.usage[0].HasField("cost_millionths"), "unknown, not zero"
@@ -323,7 +323,7 @@ async def test_a_delivery_keeps_the_time_it_was_written_at(house: House, model: 
     written = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     new = delivery_pb2.NewDelivery(key="k", text="late", backed=True)
     new.time.FromDatetime(written)
-    await house.stub().Deliver(agent_service_pb2.DeliverRequest(deliveries=[new]), timeout=5)
+    await house.stub().Deliver(agent_service_pb2.DeliverRequest(deliveries=[new]), timeout=20)
     await house.ended("k")
 
     assert (await house.log())[0].time.ToDatetime(tzinfo=UTC) == written

@@ -22,7 +22,7 @@ LONG = call("shell", command="while :; do sleep 600; done")
 
 async def command(house: House, line: str, **fields: object) -> str:
     request = agent_service_pb2.RunCommandRequest(line=line, **fields)
-    return str((await house.stub().RunCommand(request, timeout=5)).answer)
+    return str((await house.stub().RunCommand(request, timeout=20)).answer)
 
 
 async def becomes(house: House, name: str, wanted: AgentState) -> None:

@@ -18,13 +18,13 @@ STATES = event_pb2.TurnChange
 
 
 async def stop(house: House, **fields: object) -> list[str]:
-    answer = await house.stub().StopTurn(agent_service_pb2.StopTurnRequest(**fields), timeout=5)
+    answer = await house.stub().StopTurn(agent_service_pb2.StopTurnRequest(**fields), timeout=20)
     return list(answer.stopped)
 
 
 async def command(house: House, line: str, request_id: str = "") -> str:
     request = agent_service_pb2.RunCommandRequest(line=line, request_id=request_id)
-    return str((await house.stub().RunCommand(request, timeout=5)).answer)
+    return str((await house.stub().RunCommand(request, timeout=20)).answer)
 
 
 async def test_a_turn_that_waits_for_its_view_is_stopped_and_its_message_is_remembered(
@@ -35,7 +35,7 @@ async def test_a_turn_that_waits_for_its_view_is_stopped_and_its_message_is_reme
         await house.say("x" * 2_000)  # its line needs a model
         await gate.reached()
         key = await house.deliver("are you there?")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while await stop(house) != ["One"]:  # the loop has picked it up
                 await asyncio.sleep(0.01)
         end = await house.ended(key)
@@ -55,7 +55,7 @@ async def test_a_stop_of_a_turn_that_waits_for_its_view_is_on_disk_when_it_is_an
         await house.say("x" * 2_000)  # its line needs a model
         await gate.reached()
         key = await house.deliver("are you there?")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while await stop(house) != ["One"]:
                 await asyncio.sleep(0.01)
         wakes = "SELECT wakes FROM deliveries WHERE key = ?"

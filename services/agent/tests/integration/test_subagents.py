@@ -195,7 +195,7 @@ async def test_only_so_many_work_at_once_and_the_answer_says_who_waits(
         await house.say("use four subagents")
         await gates["One-1"].reached()
         await gates["One-2"].reached()
-        listed = await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=5)
+        listed = await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=20)
         always(house, "", "noted")
 
         assert {agent.name: agent.doing for agent in listed.agents if agent.name != "One"} == {
@@ -329,7 +329,7 @@ async def test_its_calls_are_recorded_apart(
         says(house, "One-1", "42")
         await house.say("use a subagent")
         await reported(house, "noted")
-        usage = (await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=5)).usage
+        usage = (await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=20)).usage
 
         purposes = {(one.agent, one.purpose): one.calls for one in usage}
         assert purposes[("One-1", usage_pb2.USAGE_PURPOSE_SUBAGENT)] == 1

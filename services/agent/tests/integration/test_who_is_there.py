@@ -16,11 +16,11 @@ from tests.fakes.scripted_model import ScriptedModel, call
 
 async def command(house: House, line: str) -> str:
     request = agent_service_pb2.RunCommandRequest(line=line)
-    return str((await house.stub().RunCommand(request, timeout=5)).answer)
+    return str((await house.stub().RunCommand(request, timeout=20)).answer)
 
 
 async def used(house: House) -> list[usage_pb2.Usage]:
-    return list((await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=5)).usage)
+    return list((await house.stub().GetUsage(agent_service_pb2.GetUsageRequest(), timeout=20)).usage)
 
 
 async def test_each_agent_is_listed_with_what_it_does_its_queue_and_its_last_turn(
@@ -35,7 +35,7 @@ async def test_each_agent_is_listed_with_what_it_does_its_queue_and_its_last_tur
         await below.reached()
         await house.deliver("and hurry")
         lines = (await command(house, "/agents")).splitlines()
-        listed = (await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=5)).agents
+        listed = (await house.stub().ListAgents(agent_service_pb2.ListAgentsRequest(), timeout=20)).agents
         waiting.open()
         below.open()
         await house.ended(key)

@@ -86,8 +86,8 @@ async def _backup(service):
     """A copy of the store of a service that runs."""
     async with open_channel(service.address, token=service.token("operator"), name="memory") as channel:
         ops = ops_service_pb2_grpc.SnapshotServiceStub(channel)
-        frozen = await ops.Freeze(ops_service_pb2.FreezeRequest(request_id="backup"), timeout=5)
-        await ops.Thaw(ops_service_pb2.ThawRequest(snapshot_id=frozen.snapshot_id), timeout=5)
+        frozen = await ops.Freeze(ops_service_pb2.FreezeRequest(request_id="backup"), timeout=20)
+        await ops.Thaw(ops_service_pb2.ThawRequest(snapshot_id=frozen.snapshot_id), timeout=20)
         request = ops_service_pb2.ReadSnapshotRequest(snapshot_id=frozen.snapshot_id)
         chunks = [one.chunk async for one in ops.ReadSnapshot(request, timeout=60)]
     content = b"".join(chunk.content for chunk in chunks)

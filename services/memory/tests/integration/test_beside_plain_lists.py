@@ -291,7 +291,7 @@ ANY = settings(deadline=None, database=None, suppress_health_check=list(HealthCh
 @pytest.mark.timeout(300)
 def test_whatever_is_done_the_service_stands_as_plain_lists_do():
     """The same steps in every run, so that a failure is the change's and not the dice's."""
-    few = settings(ANY, max_examples=8, stateful_step_count=15, derandomize=True, phases=[Phase.generate])
+    few = settings(ANY, max_examples=4, stateful_step_count=15, derandomize=True, phases=[Phase.generate])
     run_state_machine_as_test(Beside, settings=few)
 
 
@@ -299,5 +299,5 @@ def test_whatever_is_done_the_service_stands_as_plain_lists_do():
 @pytest.mark.timeout(1_200)
 def test_whatever_is_done_for_minutes_the_service_stands_as_plain_lists_do():
     """Other steps in each run; a failure is shrunk, which takes minutes more."""
-    many = settings(ANY, max_examples=60, stateful_step_count=40, print_blob=True)
+    many = settings(ANY, max_examples=40, stateful_step_count=40, print_blob=True)
     run_state_machine_as_test(Beside, settings=many)

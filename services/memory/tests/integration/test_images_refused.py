@@ -131,7 +131,7 @@ async def pieces_of(content: bytes) -> AsyncIterator[Piece]:
 
 
 async def until(condition) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -24,7 +24,7 @@ async def searchable(memory: MemoryServer, log: str = LOG) -> int:
 async def until(true: Callable[[], Any]) -> None:
     async with asyncio.timeout(WITHIN_S):
         while not await true():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
 
 async def pass_quiet_moment(clock: ManualClock) -> None:
@@ -193,7 +193,7 @@ async def test_a_search_that_is_given_up_leaves_what_it_filled(memory):
     call = asyncio.create_task(memory.search("word"))
     async with asyncio.timeout(WITHIN_S):
         while not await searchable(memory):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
     call.cancel()
 
     assert await searchable(memory) > 0

@@ -26,7 +26,7 @@ async def searchable(memory: MemoryServer, log: str = LOG) -> int:
 async def until(true: Callable[[], Any]) -> None:
     async with asyncio.timeout(WITHIN_S):
         while not await true():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
 
 async def test_a_full_disk_undoes_a_step_whole_and_the_next_one_makes_it(open_memory, disk):

@@ -125,7 +125,7 @@ async def test_a_view_is_loaded_from_its_own_rows_alone(open_memory):
 
     assert (view.length, view.whole) == (2_000, True)
     assert view.bytes < 3_500
-    assert took_s < 1
+    assert took_s < 5
 
 
 @pytest.mark.soak

@@ -39,7 +39,7 @@ def alarm(request: pytest.FixtureRequest) -> Iterator[Alarm]:
 
 async def test_an_instant_that_is_past_rings_at_once(alarm: Alarm) -> None:
     for past in (datetime.now(UTC), datetime(1970, 1, 1, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)):
-        await asyncio.wait_for(alarm.until(past), 5)
+        await asyncio.wait_for(alarm.until(past), 30)
 
 
 async def test_an_instant_far_off_does_not_ring(alarm: Alarm) -> None:
@@ -60,7 +60,7 @@ async def test_it_can_be_waited_for_again_after_a_wait_was_given_up(alarm: Alarm
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
 
-    await asyncio.wait_for(alarm.until(datetime.now(UTC)), 5)
+    await asyncio.wait_for(alarm.until(datetime.now(UTC)), 30)
 
 
 def rings_at_its_instant() -> timedelta:
@@ -78,14 +78,14 @@ def rings_at_its_instant() -> timedelta:
 
 
 def test_the_machines_alarm_rings_at_its_instant_in_the_loop_that_services_use() -> None:
-    assert timedelta(0) <= rings_at_its_instant() < timedelta(seconds=1)
+    assert timedelta(0) <= rings_at_its_instant() < timedelta(seconds=LOOK_S)
 
 
 @linux
 async def test_a_ring_of_an_instant_that_nobody_waits_for_any_more_ends_no_other_wait() -> None:
     with TimerFd() as timer:
         assert timer.arm(datetime.now(UTC))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await readable(timer)
         waiting = asyncio.ensure_future(KernelAlarm(timer).until(None))
         await asyncio.wait([waiting], timeout=0.02)
@@ -183,14 +183,14 @@ async def test_a_clock_that_is_set_ends_the_wait() -> None:
 
         timer.set_clock()
 
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 30)
 
 
 async def test_a_clock_that_was_set_while_nobody_waited_ends_the_next_wait() -> None:
     with settable() as timer:
         timer.set_clock()
 
-        await asyncio.wait_for(KernelAlarm(timer).until(None), 5)
+        await asyncio.wait_for(KernelAlarm(timer).until(None), 30)
 
 
 async def test_a_descriptor_that_wakes_for_nothing_is_no_ring() -> None:
@@ -203,7 +203,7 @@ async def test_a_descriptor_that_wakes_for_nothing_is_no_ring() -> None:
         assert not waiting.done()
 
         timer.set_clock()
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 30)
 
 
 @linux
@@ -233,7 +233,7 @@ async def test_without_the_kernels_timer_the_clock_is_looked_at_every_ten_second
         assert not waiting.done()
         clock.advance(expected)
 
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)
 
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
@@ -246,4 +246,4 @@ async def test_without_the_kernels_timer_a_clock_that_is_set_is_seen_at_the_next
     clock.step_wall_clock(step_s)
     clock.advance(LOOK_S)
 
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)

@@ -40,9 +40,9 @@ async def answered(running: Running, query: str) -> str:
 
 async def handed_over(running: Running) -> None:
     """Return once nothing waits in the inbox, not even for another try."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while running.gateway.outbox.waiting():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
 
 async def test_a_proposal_is_shown_letter_by_letter_with_buttons(running: Running) -> None:

@@ -34,7 +34,7 @@ async def comes(bench: Bench, text: str, shown: str) -> None:
 
 async def until_asleep(bench: Bench, seconds: float) -> None:
     """Somebody sleeps so long."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while seconds not in bench.clock.sleepers:
             await asyncio.sleep(0)
 

@@ -254,9 +254,9 @@ async def test_what_is_for_a_group_that_has_put_the_bot_out_is_set_aside(running
     await say(running.agent, chat, "hello")
     await running.agent.reply("for the owner")
     await running.api.until(lambda: bool(running.api.sent))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while states(running)[0] != PieceState.ASIDE:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
     assert running.api.texts() == ["for the owner"]
     assert "owner_chat" not in running.board.troubles()

@@ -57,7 +57,7 @@ async def _health(service: ServiceProcess, wanted: Callable[[str], bool]) -> Non
 async def _status(service: ServiceProcess) -> telegram_service_pb2.GetStatusResponse:
     async with new_channel(service.address, token=service.token("operator")) as channel:
         stub = telegram_service_pb2_grpc.TelegramServiceStub(channel)
-        return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
+        return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=20)
 
 
 async def test_the_log_says_once_what_is_wrong_and_what_to_do_and_once_that_it_is_over(

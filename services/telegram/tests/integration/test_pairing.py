@@ -102,7 +102,7 @@ async def test_the_status_shows_the_code_to_the_operator_alone(bench: Bench) -> 
         operators = await _status(running, "operator")
         agents = await _status(running, "agent")
         info = ops_service_pb2_grpc.SnapshotServiceStub(running.loopback.channel("agent"))
-        told = str(await info.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=5))
+        told = str(await info.GetInfo(ops_service_pb2.GetInfoRequest(), timeout=20))
         _, page = health_page(running.board)
 
         assert operators.pairing_code == running.ownership.code
@@ -148,4 +148,4 @@ async def test_whom_the_settings_name_is_the_owner_only_as_long_as_they_do(bench
 
 async def _status(running: Running, caller: str) -> telegram_service_pb2.GetStatusResponse:
     stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel(caller))
-    return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
+    return await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=20)

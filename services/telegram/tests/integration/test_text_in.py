@@ -121,7 +121,7 @@ async def test_an_id_that_comes_again_while_its_first_update_is_set_aside_is_ano
         first = running.api.next_update_id
         running.api.say("set aside")
         await running.api.until(lambda: first + 1 in running.api.confirmed)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not running.gateway.outbox.set_aside():
                 await asyncio.sleep(0)
         running.api.next_update_id = first

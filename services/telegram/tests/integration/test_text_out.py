@@ -1,14 +1,15 @@
 """What the agent says reaches the owner's chat: each piece once, in order, whatever Telegram answers."""
 
 import asyncio
-import time
+import sys
+import threading
 from datetime import UTC, datetime
+from types import FrameType
 
 import pytest
 from onechat.agent.v1 import event_pb2
 from onechat_telegram.adapters import piece_store
 from onechat_telegram.adapters.markdown import render
-from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.utf16 import units
 from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
 
@@ -35,9 +36,9 @@ async def test_a_message_that_was_taken_shows_that_the_link_works(running: Runni
     bench.clock.advance(5)
 
     await running.agent.reply("hello")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while running.link.last_answer != bench.clock.now():
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
     assert running.api.calls["getUpdates"] == 1
 
@@ -86,20 +87,29 @@ async def test_what_other_agents_reply_is_not_shown_and_their_notices_say_whose_
 
 async def test_a_reply_that_is_long_to_render_holds_up_nothing_else(running: Running) -> None:
     """Else polls, "typing…" and probes would wait for seconds; a probe that fails has the service killed."""
-    text = "# a\n" * 2_000
-    began = time.monotonic()
-    pieces = pieces_of(text, render)
-    alone_s = time.monotonic() - began
+    here = threading.get_ident()
+    rendered_by: set[int] = set()
 
-    await running.agent.reply(text)
-    longest_s = 0.0
-    while "taken" not in running.passed:
-        turn = time.monotonic()
-        await asyncio.sleep(0)
-        longest_s = max(longest_s, time.monotonic() - turn)
+    def looked_at(frame: FrameType, what: str, _: object) -> None:
+        if what == "call" and frame.f_code is render.__code__:
+            rendered_by.add(threading.get_ident())
 
-    assert running.store.read(piece_store.waiting) or len(running.api.sent) == len(pieces)
-    assert longest_s < alone_s / 2
+    sys.setprofile(looked_at)  # of this thread alone, which is the event loop's
+    try:
+        render("seen where it runs")
+        seen_here = rendered_by.copy()
+        rendered_by.clear()
+        await running.agent.reply("# a\n" * 300)
+        async with asyncio.timeout(30):
+            while "taken" not in running.passed:
+                await asyncio.sleep(0.005)
+    finally:
+        sys.setprofile(None)
+
+    assert seen_here == {here}
+    assert rendered_by == set()
+    await running.api.until(lambda: bool(running.api.sent))
+    assert running.api.sent[0]["entities"], "it was rendered all the same"
 
 
 @pytest.mark.parametrize("text", ["😀" * 2049, "😀" * 5000, "a" * 4095 + "🎩", "!" * 4096, THREE_PIECES])

@@ -117,7 +117,7 @@ async def test_no_log_page_status_or_store_of_a_gateway_holds_the_token_whatever
         await bench.agent.until(lambda: bool(bench.agent.deliveries))
         await bench.api.until(lambda: not _ordered(bench.api, "getUpdates"), within_s=30)
         stub = telegram_service_pb2_grpc.TelegramServiceStub(running.loopback.channel("operator"))
-        status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=5)
+        status = await stub.GetStatus(telegram_service_pb2.GetStatusRequest(), timeout=20)
 
     written = "".join(capfd.readouterr())
     stored = b"".join(path.read_bytes() for path in bench.folder.rglob("*") if path.is_file())

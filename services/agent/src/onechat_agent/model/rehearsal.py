@@ -5,6 +5,7 @@ The `openai` package loads some of itself at its first call. Imported by call.py
 
 import asyncio
 import json
+from functools import cache
 from typing import Any, Final
 
 import httpx2
@@ -48,8 +49,9 @@ class _Stage(httpx2.AsyncBaseTransport):
         )
 
 
+@cache
 def rehearse() -> None:
-    """Make the call; it blocks, so not for the event loop's thread."""
+    """Make the call, once in a process; it blocks, so not for the event loop's thread."""
     asyncio.run(_call())
 
 
