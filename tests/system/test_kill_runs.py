@@ -105,10 +105,10 @@ async def test_telegrams_updates_are_taken_once_whoever_is_killed(forks: Forks, 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-async def test_each_service_killed_ten_times_in_a_hundred_messages(forks: Forks, tmp_path: Path) -> None:
-    said = script(random.Random(SEED + 2), 100)
+async def test_each_service_killed_twenty_times_in_two_hundred_messages(forks: Forks, tmp_path: Path) -> None:
+    said = script(random.Random(SEED + 2), 200)
 
-    complaints = await complaints_after(forks, tmp_path, said, dict.fromkeys(SERVICES, 10))
+    complaints = await complaints_after(forks, tmp_path, said, dict.fromkeys(SERVICES, 20))
 
     assert complaints == []
 

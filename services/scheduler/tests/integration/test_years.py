@@ -38,15 +38,12 @@ async def test_a_week_with_a_change_of_the_clocks_and_sixty_kills(
 
 @pytest.mark.soak
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize(
-    ("zone", "days", "kills"), [("Europe/Rome", 365, 500), ("America/New_York", 90, 120)]
-)
+@pytest.mark.parametrize("zone", ["Europe/Rome", "America/New_York"])
 async def test_a_year_of_two_hundred_schedules_and_five_hundred_kills(
-    tmp_path: Path, disk: Disk, zone: str, days: int, kills: int
+    tmp_path: Path, disk: Disk, zone: str
 ) -> None:
-    """And a quarter of one with a change of the clocks on another day."""
     start = datetime(2026, 1, 1, 0, 3, tzinfo=UTC)
-    await killed_through(tmp_path, disk, zone, start, days=days, schedules=200, kills=kills, runs_max=50_000)
+    await killed_through(tmp_path, disk, zone, start, days=365, schedules=200, kills=500, runs_max=50_000)
 
 
 async def killed_through(
