@@ -127,7 +127,7 @@ async def test_an_agent_whose_day_is_used_up_slows_no_other_and_has_its_lines_to
         assert (ways.way.leased["one"], ways.way.given_back.total()) == (8, 0), "it comes again and again"
 
         clock.advance(TO_TOMORROW_S)
-        await house.unbuilt("one")
+        await house.turned("one", clock)  # a piece may be taken up for another pause only after that
 
 
 async def test_lines_are_built_to_twice_the_days_limit(
