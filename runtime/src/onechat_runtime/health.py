@@ -38,6 +38,7 @@ class HealthBoard:
         self._troubles: dict[str, Trouble] = {}
         self._remarks: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._awaited: list[tuple[str, Callable[[], None]]] = []
 
     @property
     def serving(self) -> bool:
@@ -55,6 +56,9 @@ class HealthBoard:
         if known is None or known.serving != serving:
             self._neighbours[name] = Neighbour(serving=serving, since=self._clock.now())
             self._changed()
+            for awaited, call in self._awaited:
+                if serving and awaited == name:
+                    call()
 
     def neighbours(self) -> Mapping[str, Neighbour]:
         """Every neighbour that is watched, by name."""
@@ -95,6 +99,10 @@ class HealthBoard:
         """Call `listener` after every change; calling what is returned ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def on_serving(self, name: str, call: Callable[[], None]) -> None:
+        """Call `call` each time the neighbour `name` begins to serve, the first time too."""
+        self._awaited.append((name, call))
 
     def _changed(self) -> None:
         for listener in list(self._listeners):

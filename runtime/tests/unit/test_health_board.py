@@ -66,6 +66,21 @@ def test_listeners_hear_changes_and_nothing_else(board):
     assert heard == [1, 2, 1]
 
 
+def test_whoever_waits_for_a_neighbour_is_called_each_time_it_begins_to_serve(board):
+    """What waits to be handed over is tried at once then, and not with each look at one that is there."""
+    began = []
+    board.on_serving("agent", lambda: began.append(board.neighbours()["agent"].serving))
+
+    for name, serving in [("agent", False), ("memory", True), ("agent", True), ("agent", True)]:
+        board.neighbour(name, serving=serving)
+    first = list(began)
+    board.neighbour("agent", serving=False)
+    board.neighbour("agent", serving=True)
+
+    assert first == [True]
+    assert began == [True, True]
+
+
 def test_a_drained_board_serves_no_more(board):
     board.drain()
 

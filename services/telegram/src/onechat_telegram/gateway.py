@@ -84,7 +84,7 @@ async def opened_gateway(
     )
     senders = {KIND: handover.hand_over, **side.senders}
     outbox = Outbox(store, clock, rng, senders, handover.settled, board=board)
-    _wake_with_the_agent(board, outbox)
+    board.on_serving(_AGENT, outbox.wake)
     groups = side.open(outbox, replies, zone)
     inbox = Inbox(api, side.identity, store, outbox, link, ownership, clock, rng, reached)
     putting = Putting(sends, agent, store)
@@ -95,17 +95,3 @@ async def opened_gateway(
         *(sending.run, typing.run, drafts.run),
     )
     return Gateway(outbox=outbox, groups=groups, adapter=side.adapter, background=background)
-
-
-def _wake_with_the_agent(board: HealthBoard, outbox: Outbox) -> None:
-    """Hand over at once what waits when the agent service comes back."""
-    serving = False
-
-    def look() -> None:
-        nonlocal serving
-        agent = board.neighbours().get(_AGENT)
-        was, serving = serving, agent is not None and agent.serving
-        if serving and not was:
-            outbox.wake()
-
-    board.on_change(look)

@@ -39,15 +39,10 @@ async def run(
     clock = clock or SystemClock()
     board = HealthBoard(clock)
     folder = settings.data / NAME
+    migrations = migrations_in("onechat_whatsapp.migrations")
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
-            Store.open(
-                folder / "store.db",
-                component=NAME,
-                migrations=migrations_in("onechat_whatsapp.migrations"),
-                clock=clock,
-                board=board,
-            )
+            Store.open(folder / "store.db", component=NAME, migrations=migrations, clock=clock, board=board)
         )
         channel = await stack.enter_async_context(
             open_channel(settings.agent_address, token=own_token(settings, NAME), name="agent", board=board)

@@ -50,10 +50,7 @@ async def opened_gateway(
 ) -> Gateway:
     """The gateway with what the last process left put in order; `zone` is the user's."""
     handover = Handover(agent, store, clock, rng, reached)
-    senders = {**handover.senders, KIND: notice_sender(agent)}
-    outbox = Outbox(store, clock, rng, senders, handover.settled, board=board)
-    handover.go_by(outbox)
-    _wake_with_the_agent(board, outbox)
+    outbox = _opened_outbox(agent, store, handover, board, clock, rng)
     batching = Batching(store, handover, clock, zone, reached)
     chats = await opened_chats(
         wire,
@@ -76,29 +73,23 @@ async def opened_gateway(
         unlinked=lambda: _forget(catch_up, chats),
     )
     catch_up = CatchUp(batching, clock, linked=rooms.link.now.usable)
-    hears = (*rooms.hears, *chats.hears, catch_up.hear, reading.hear)
-    background = (
-        *(batching.run, catch_up.run, outbox.run, *chats.background),
-        *(*rooms.background, Hearing(wire, hears, board, clock).run),
-    )
+    hearing = Hearing(wire, (*rooms.hears, *chats.hears, catch_up.hear, reading.hear), board, clock)
+    background = (batching.run, catch_up.run, outbox.run, *chats.background, *rooms.background, hearing.run)
     servicer = WhatsAppServicer(rooms.servicer, chats.servicer)
     return Gateway(link=rooms, chats=chats, outbox=outbox, servicer=servicer, background=background)
+
+
+def _opened_outbox(
+    agent: Agent, store: Store, handover: Handover, board: HealthBoard, clock: Clock, rng: random.Random
+) -> Outbox:
+    """What takes batches and notices to the agent service, at once when that has come back."""
+    senders = {**handover.senders, KIND: notice_sender(agent)}
+    outbox = Outbox(store, clock, rng, senders, handover.settled, board=board)
+    handover.go_by(outbox)
+    board.on_serving(_AGENT, outbox.wake)
+    return outbox
 
 
 def _forget(catch_up: CatchUp, chats: ChatRooms) -> None:
     catch_up.unlinked()
     chats.directory.forget()
-
-
-def _wake_with_the_agent(board: HealthBoard, outbox: Outbox) -> None:
-    """Hand over at once what waits when the agent service comes back."""
-    serving = False
-
-    def look() -> None:
-        nonlocal serving
-        agent = board.neighbours().get(_AGENT)
-        was, serving = serving, agent is not None and agent.serving
-        if serving and not was:
-            outbox.wake()
-
-    board.on_change(look)
