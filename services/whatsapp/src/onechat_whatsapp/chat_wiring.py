@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from onechat_runtime.clock import Clock
 from onechat_runtime.store import Store
 
-from onechat_whatsapp.adapters.heard_chats import has_heard
+from onechat_whatsapp.adapters import batch_rows
 from onechat_whatsapp.chat_servicer import ChatServicer
 from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.finding import Finding, LinkedSince
@@ -41,7 +41,7 @@ async def opened_chats(
 
     `linked_since` and `trouble` are the link's: since when there is one, what is wrong with it.
     """
-    directory = Directory(wire, lambda chat: store.read(lambda db: has_heard(db, chat)), clock)
+    directory = Directory(wire, lambda chat: store.read(lambda db: batch_rows.has_heard(db, chat)), clock)
     finding = Finding(directory, linked_since, clock, trouble=trouble)
     sending = Sending(store, wire, directory, clock, reached, trouble=trouble)
     await sending.open()

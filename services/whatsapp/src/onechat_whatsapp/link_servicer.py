@@ -1,11 +1,9 @@
 """The calls of onechat.whatsapp.v1.WhatsAppService that are about the link: Pair, GetStatus, Unlink."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import apsw
-from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat_runtime.clock import Clock
 from onechat_runtime.request_ids import OnceHere, answered, call_body, once
@@ -43,7 +41,7 @@ class LinkServicer:
     async def Pair(self, request: v1.PairRequest, context: Any) -> v1.PairResponse:
         async def ask() -> bytes:
             given = await self._pairing.pair(request.phone)
-            response = v1.PairResponse(code=given.code, expire_time=_timestamp(given.expires))
+            response = v1.PairResponse(code=given.code, expire_time=given.expires)
             return response.SerializeToString()
 
         # From here on the caller's channel does not try again by itself: WhatsApp counts who asks for codes.
@@ -57,14 +55,14 @@ class LinkServicer:
         troubles = [each for each in (self._link.trouble, self._silence.trouble) if each]
         return v1.GetStatusResponse(
             link=f"LINK_STATE_{now.state.upper()}",
-            change_time=_timestamp(now.since),
-            last_connect_time=_timestamp(now.last_connect),
-            last_disconnect_time=_timestamp(now.last_disconnect),
+            change_time=now.since,
+            last_connect_time=now.last_connect,
+            last_disconnect_time=now.last_disconnect,
             batches=self._waiting(),
             undecryptable=self._silence.undecryptable(),
-            ban_end_time=_timestamp(now.ban_end),
+            ban_end_time=now.ban_end,
             trouble=" ".join(troubles),
-            last_event_time=_timestamp(self._silence.last_event),
+            last_event_time=self._silence.last_event,
         )
 
     async def Unlink(self, request: v1.UnlinkRequest, context: Any) -> v1.UnlinkResponse:
@@ -81,11 +79,3 @@ class LinkServicer:
         if (known := self._store.read(first)) is not None:
             return v1.UnlinkResponse.FromString(known)
         return v1.UnlinkResponse(told=await self._connecting.unlink(keep))
-
-
-def _timestamp(instant: datetime | None) -> Timestamp | None:
-    if instant is None:
-        return None
-    stamp = Timestamp()
-    stamp.FromDatetime(instant)
-    return stamp

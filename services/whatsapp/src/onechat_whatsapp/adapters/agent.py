@@ -4,11 +4,9 @@ Every call raises RemoteError. Deadlines are seconds.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 import grpc.aio
-from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.agent.v1 import agent_service_pb2, agent_service_pb2_grpc, delivery_pb2
 
 from onechat_whatsapp.domain.batches import Batch, Group
@@ -50,15 +48,9 @@ def _delivery(batch: Batch, group: Group | None) -> delivery_pb2.NewDelivery:
         former_source=source_of(batch.other) if batch.other else "",
         kind=delivery_pb2.DELIVERY_KIND_WORK,
         text=batch.text,
-        time=_timestamp(batch.written),
+        time=batch.written,
         wakes_root=batch.wakes,
         backed=False,
         group=group.id if group else "",
         group_count=group.count if group else 0,
     )
-
-
-def _timestamp(instant: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(instant)
-    return stamp

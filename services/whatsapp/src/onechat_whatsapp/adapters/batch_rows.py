@@ -25,6 +25,11 @@ def hear(db: apsw.Connection, message: Message, now: datetime) -> bool:
     return db.changes() > 0
 
 
+def has_heard(db: apsw.Connection, chat: ChatId) -> bool:
+    """Whether a message of `chat` was taken, and that is not forgotten."""
+    return db.execute("SELECT 1 FROM heard WHERE chat = ? LIMIT 1", (chat,)).get is not None
+
+
 def forget_heard(db: apsw.Connection, before: datetime) -> None:
     """Forget the messages that were taken before then."""
     db.execute("DELETE FROM heard WHERE time < ?", (micros(before),))

@@ -3,10 +3,8 @@
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
-from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat_runtime.errors import BadPage
@@ -78,7 +76,7 @@ def send_to_proto(record: SendRecord) -> v1.Send:
         state=_STATES[record.state],
         message_id=record.message_id,
         failure=record.failure,
-        time=_timestamp(record.time),
+        time=record.time,
     )
 
 
@@ -122,9 +120,3 @@ def _size(wanted: int, *, usual: int, most: int) -> int:
     if not 0 <= wanted <= most:
         raise BadPage(f"page_size is 0 to {most}.")
     return wanted or usual
-
-
-def _timestamp(time: datetime) -> Timestamp:
-    made = Timestamp()
-    made.FromDatetime(time)
-    return made
