@@ -102,3 +102,15 @@ def test_nobodys_number_is_in_what_is_answered_for_it_is_logged(kind):
 
     assert failed.why.endswith(("no LID found for …@s.whatsapp.net from server, error 479", "error 479'"))
     assert "15550002222" not in failed.why
+
+
+def test_a_value_that_there_is_none_of_is_a_broken_frame():
+    """Whoever raised anything else would no longer be listened to, and nobody would be told."""
+    answer = wire_pb2.WireAnswer(number=1, failed=wire_pb2.WireAnswer.Failed(failure="of another kind"))
+    event = wire_pb2.WireEvent()
+    event.heard.time.seconds = 2**60
+
+    with pytest.raises(FrameBroken):
+        answer_in(answer.SerializeToString())
+    with pytest.raises(FrameBroken):
+        event_in(event.SerializeToString())

@@ -104,10 +104,13 @@ def _held(message: Message, oneof: str, kinds: tuple[type, ...]) -> Any:
         raise FrameBroken(f"a frame without {oneof}")
     kind = next(each for each in kinds if _FIELDS[each] == name)
     within = getattr(message, name)
-    values = {each: _plain(getattr(within, each)) for each in _names(kind)}
-    if kind is Failed:
-        values["failure"] = Failure(values["failure"])
-    elif kind is Groups:
+    try:
+        values = {each: _plain(getattr(within, each)) for each in _names(kind)}
+        if kind is Failed:
+            values["failure"] = Failure(values["failure"])
+    except (ValueError, OverflowError) as error:
+        raise FrameBroken(f"no such value in a frame's {name}") from error
+    if kind is Groups:
         values["groups"] = tuple(GroupRow(id=row.id, name=row.name) for row in values["groups"])
     return kind(**values)
 
