@@ -2,7 +2,7 @@
 
 A child is one series of attempts to connect. It is new after every stop, fault or unfinished pairing (an
 unpaired connection can't be ended otherwise), and after `DIALS_MAX` failed attempts, each of which leaks a
-little in the library. When to start again after `WireDown` is the gateway's to decide.
+little in the library. One that hangs is ended within minutes. When to start again after `WireDown` is the gateway's to decide.
 """
 
 import asyncio
@@ -46,6 +46,7 @@ from onechat_whatsapp.wire.process import NeverAsked, WireProcess, own_environme
 from onechat_whatsapp.wire.session_file import SessionFile
 
 DIALS_MAX: Final = 200
+SILENT_MOST: Final = 2  # looks in a row; after a sleep of the machine one may fail though all is well
 A = TypeVar("A", bound=Answer)
 
 
@@ -61,6 +62,8 @@ class Patience:
     online_s: float = 5.0
     groups_s: float = 30.0
     send_s: float = 100.0
+    look_s: float = 60.0  #: between two looks at whether it answers at all
+    silent_s: float = 30.0  #: without an answer to a look
 
 
 class WhatsAppSupervisor:
@@ -227,6 +230,21 @@ class WhatsAppSupervisor:
         self._events.put_nowait(event)
 
     async def _watch(self, child: WireProcess) -> None:
+        """Say that `child` has ended; end it when it hangs, for of that nobody else would tell."""
+        silent = 0
+        while not child.ended.done() and silent < SILENT_MOST:
+            await asyncio.wait({child.ended}, timeout=self._patience.look_s)
+            silent = 0 if await self._answers(child) else silent + 1
+        hung = not child.ended.done()
+        if hung:
+            await child.kill()
         why = await asyncio.shield(child.ended)
         if not self._down_said:
-            self._take(WireDown(why=why))
+            self._take(WireDown(why=f"it did not answer any more: {why}" if hung else why))
+
+    async def _answers(self, child: WireProcess) -> bool:
+        try:
+            await child.call(AskOnline(), self._patience.silent_s)
+        except WireGone:
+            return False
+        return True
