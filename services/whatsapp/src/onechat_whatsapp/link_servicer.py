@@ -78,4 +78,5 @@ class LinkServicer:
 
         if (known := self._store.read(first)) is not None:
             return v1.UnlinkResponse.FromString(known)
+        await self._pairing.give_up()
         return v1.UnlinkResponse(told=await self._connecting.unlink(keep))

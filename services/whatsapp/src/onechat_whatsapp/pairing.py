@@ -99,6 +99,15 @@ class Pairing:
         log.info("pairing_code_given")
         return Code(code=code, expires=expires)
 
+    async def give_up(self) -> None:
+        """End the pairing that is under way, if one is: its code is of no use any more, and is not told of.
+
+        Returns once that is so; a code that was typed in at that moment has linked the account. Raises
+        StoreFull.
+        """
+        await self._fail(Failure.GIVEN_UP)
+        await self._moves.until(lambda: self._began is None)
+
     async def run(self) -> None:
         """End what WhatsApp does not end: a code that nobody types in. Until cancelled."""
         while True:
@@ -170,7 +179,7 @@ class Pairing:
             await self._wire.kill()
             if await self._wire.is_linked():  # typed in as it ended
                 await self._connecting.take_up(started=False)
-            else:
+            elif failure is not Failure.GIVEN_UP:  # whoever gave it up knows
                 notice = words.not_paired(SENTENCES[failure], began)
                 await self._store.write(lambda db: self._notices.put(db, notice))
             self._forget()

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from onechat_runtime.errors import StoreFull
 from onechat_whatsapp.domain.link import LinkState
+from onechat_whatsapp.errors import NotConnected
 
 from tests.fakes.disk import Disk
-from tests.fakes.whatsapp_account import CODE
+from tests.fakes.whatsapp_account import CODE, OWNER
 from tests.fakes.whatsapp_link_bench import LinkBench, SlowAccount, linked_account
 from tests.fakes.whatsapp_scripts import heard, undecryptable
 
@@ -168,3 +169,44 @@ async def test_after_it_another_account_can_be_linked_and_nothing_of_the_first_i
         bench.account.come(heard("hello"))
         await running.settled()
         assert (await running.status()).last_event_time.seconds == bench.clock.now().timestamp()
+
+
+async def test_it_ends_a_pairing_so_that_its_code_links_nothing_any_more(tmp_path):
+    """Whoever unlinks wants no link, and whoever has the code could type it in for minutes."""
+    bench = LinkBench(tmp_path, SlowAccount())
+    async with bench.running() as running:
+        await running.pair()
+        told = await running.unlink()
+        up = running.wire.up
+        await running.after(600, step_s=60)
+
+        assert (told, up) == (True, False)
+        assert running.rooms.link.now.state is LinkState.NOT_LINKED
+        assert bench.user.notices == []
+        assert (await running.pair()).code == CODE
+
+
+async def test_it_ends_a_pairing_that_has_no_code_yet(tmp_path):
+    bench = LinkBench(tmp_path, SlowAccount())
+    bench.account.hold = asyncio.Event()
+    async with bench.running() as running:
+        pairing = asyncio.create_task(running.pair())
+        await running.until(lambda: bool(bench.account.phones))
+        told = await running.unlink()
+
+        assert (told, running.wire.up) == (True, False)
+        with pytest.raises(NotConnected, match="/whatsapp unlink has ended"):
+            await pairing
+
+
+async def test_a_code_that_is_typed_in_as_it_unlinks_leaves_no_link(tmp_path):
+    bench = LinkBench(tmp_path, SlowAccount())
+    async with bench.running() as running:
+        await running.pair()
+        bench.account.me = OWNER
+        told = await running.unlink()
+        await running.after(600, step_s=60)
+
+        assert told is False
+        assert not await running.wire.is_linked()
+        assert running.rooms.link.now.state is LinkState.NOT_LINKED

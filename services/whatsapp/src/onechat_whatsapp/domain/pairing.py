@@ -19,6 +19,7 @@ class Failure(StrEnum):
     BROKEN = "broken"
     REFUSED = "refused"
     OFTEN = "often"
+    GIVEN_UP = "given_up"
     PHONE = "phone"
 
 
@@ -52,6 +53,7 @@ SENTENCES: Final = {
         "WhatsApp gave no code because codes were asked for too often. Wait an hour, then run /whatsapp pair "
         "PHONE again."
     ),
+    Failure.GIVEN_UP: "WhatsApp was not linked: /whatsapp unlink has ended the pairing.",
 }
 _STATUSES: Final = {
     "timeout": Failure.NOT_TYPED,
