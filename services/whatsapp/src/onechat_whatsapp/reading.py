@@ -22,7 +22,7 @@ from onechat_whatsapp.domain.name_search import NamedChat
 from onechat_whatsapp.domain.names import Card, Names
 from onechat_whatsapp.domain.own_number import cut, hidden
 from onechat_whatsapp.errors import NotConnected, NotLinked
-from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
+from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, PairingStatus, WireEvent
 from onechat_whatsapp.wire.ports import WhatsAppWire
 
 NAMES_KEPT_S: Final = 600.0  # nothing tells when the phone has sent names, or the user has changed one
@@ -78,6 +78,8 @@ class Reading:
                     await self._batches.take([message])
             case GroupRenamed(chat=group, name=name):
                 self._names.call_group(bare(group), name)
+            case PairingStatus(status="success"):
+                self._own = None  # what comes before Connected may be another account's already
             case Connected():
                 await self._learn_anew()
 
