@@ -40,7 +40,7 @@ from onechat_whatsapp.wire_child.neonize_client import NeonizeLibrary
 from onechat_whatsapp.wire_child.serving import serve, take_output
 
 from tests.fakes.whatsapp_events import plain, said
-from tests.fakes.whatsapp_scripts import BOB, GARDEN
+from tests.fakes.whatsapp_scripts import BOB, CARS, GARDEN
 from tests.fakes.whatsapp_shapes import flood, shapes
 
 GONE = "websocket not connected"
@@ -152,10 +152,15 @@ class ScriptedClient:
         if not self.connected:
             raise GetJoinedGroupsError(GONE)
         jid = JID(User=GARDEN.split("@")[0], Server="g.us", RawAgent=0, Device=0, Integrator=0, IsEmpty=False)
-        group = GroupInfo()
-        group.JID.CopyFrom(jid)
-        group.GroupName.CopyFrom(GroupName(Name="Garden"))
-        return [group]
+        garden = GroupInfo()
+        garden.JID.CopyFrom(jid)
+        garden.GroupName.CopyFrom(GroupName(Name="Garden"))
+        cars = GroupInfo()
+        cars.JID.CopyFrom(jid)
+        cars.JID.User = CARS.split("@")[0]
+        name = GroupName(Name="C?rs", NameSetAt=0, NameSetBy=jid).SerializeToString()
+        cars.GroupName.CopyFrom(GroupName.FromString(name.replace(b"?", b"\xff")))  # others choose it
+        return [garden, cars]
 
     async def _log_in(self) -> None:
         self.logged_in = True

@@ -26,7 +26,7 @@ from onechat_whatsapp.wire.supervisor import WhatsAppSupervisor
 from tests.contract.source_tree import REPOSITORY
 from tests.fakes.whatsapp_events import e2e
 from tests.fakes.whatsapp_library import missing
-from tests.fakes.whatsapp_scripts import BOB, GARDEN
+from tests.fakes.whatsapp_scripts import BOB, CARS, GARDEN
 from tests.fakes.whatsapp_world import QUICK
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "it is there")
@@ -86,7 +86,7 @@ async def test_a_linked_session_connects_hears_and_stops(playing):
     assert isinstance(hello, Heard)
     assert (hello.text, hello.chat) == ("hello", BOB)
     assert online
-    assert groups == [GroupRow(id=GARDEN, name="Garden")]
+    assert groups == [GroupRow(id=GARDEN, name="Garden"), GroupRow(id=CARS, name="C�rs")]
     assert not await wire.is_online()
 
 

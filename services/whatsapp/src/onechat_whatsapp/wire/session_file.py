@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import apsw
 
+from onechat_whatsapp.domain.chat_ids import LIDS, NUMBERS, bare, jid, user_of
 from onechat_whatsapp.wire.ports import Contact, Me, SessionUnreadable
 
 BUSY_MS: Final = 2_000  # how long a read waits for the child's write
-NUMBERS: Final = "@s.whatsapp.net"
-LIDS: Final = "@lid"
 
 # The tables are not there yet, it is no session that the library would take, or it is being removed.
 _NOTHING_TO_READ: Final = (
@@ -43,8 +42,8 @@ class SessionFile:
     def me(self) -> Me | None:
         """Whose device it is."""
         rows = self._rows("SELECT jid, lid, CAST(push_name AS BLOB) FROM whatsmeow_device LIMIT 1")
-        for jid, lid, name in rows:
-            return Me(number=_without_device(jid), lid=_without_device(lid or ""), push_name=_name(name))
+        for number, lid, name in rows:
+            return Me(number=bare(number), lid=bare(lid or ""), push_name=_name(name))
         return None
 
     def contacts(self) -> list[Contact]:
@@ -56,24 +55,24 @@ class SessionFile:
         )
         return [
             Contact(
-                id=_without_device(_name(jid)),
+                id=bare(_name(known)),
                 full_name=_name(full),
                 first_name=_name(first),
                 push_name=_name(push),
                 business_name=_name(business),
             )
-            for jid, full, first, push, business in rows
+            for known, full, first, push, business in rows
         ]
 
     def number_of(self, lid: str) -> str:
         """The number behind `lid`, as an id; "" where it is not known."""
-        rows = self._rows("SELECT pn FROM whatsmeow_lid_map WHERE lid = ?", lid.removesuffix(LIDS))
-        return f"{rows[0][0]}{NUMBERS}" if rows else ""
+        rows = self._rows("SELECT pn FROM whatsmeow_lid_map WHERE lid = ?", user_of(lid))
+        return jid(str(rows[0][0]), NUMBERS) if rows else ""
 
     def lid_of(self, number: str) -> str:
         """The LID of `number`, as an id; "" where it is not known."""
-        rows = self._rows("SELECT lid FROM whatsmeow_lid_map WHERE pn = ?", number.removesuffix(NUMBERS))
-        return f"{rows[0][0]}{LIDS}" if rows else ""
+        rows = self._rows("SELECT lid FROM whatsmeow_lid_map WHERE pn = ?", user_of(number))
+        return jid(str(rows[0][0]), LIDS) if rows else ""
 
     def delete(self) -> None:
         """Remove it, with what SQLite keeps beside it. Nobody may hold it any more."""
@@ -106,9 +105,3 @@ class SessionFile:
 
 def _name(stored: bytes | None) -> str:
     return (stored or b"").decode("utf-8", "replace")
-
-
-def _without_device(jid: str) -> str:
-    """ "15550001111:7@s.whatsapp.net" → "15550001111@s.whatsapp.net"."""
-    user, _, server = jid.partition("@")
-    return f"{user.split(':')[0].split('.')[0]}@{server}" if server else ""

@@ -28,6 +28,7 @@ from neonize.proto.waCompanionReg.WAWebProtobufsCompanionReg_pb2 import DevicePr
 from neonize.proto.waE2E.WAWebProtobufsE2E_pb2 import ImageMessage, Message
 from neonize.utils.enum import ClientName, ClientType, MediaType
 
+from onechat_whatsapp.domain.chat_ids import GROUPS, LIDS, NUMBERS
 from onechat_whatsapp.wire.events import PairingStatus, WireDown, WireEvent
 from onechat_whatsapp.wire.ports import (
     DialFailed,
@@ -40,7 +41,7 @@ from onechat_whatsapp.wire.ports import (
 from onechat_whatsapp.wire_child.disappearing import Disappearing
 from onechat_whatsapp.wire_child.send_failures import failure_of, upload_failure_of
 from onechat_whatsapp.wire_child.session_lock import SessionLock
-from onechat_whatsapp.wire_child.translation import WANTED, translated
+from onechat_whatsapp.wire_child.translation import WANTED, as_text, group_of, translated
 
 DIAL_S: Final = 45.0  # for a first word from WhatsApp
 PAIR_S: Final = 30.0  # for WhatsApp to be ready for a pairing
@@ -49,7 +50,6 @@ STOP_S: Final = 2.0
 HUNG_MAX: Final = 8  # then a new process is due
 THREADS: Final = 64  # the library keeps one for a connection, and one for each send that hangs
 NAME: Final = "onechat"  # in the phone's list of linked devices
-SERVERS: Final = ("s.whatsapp.net", "lid", "g.us")
 
 
 class Client(NewAClient):  # type: ignore[misc]
@@ -166,16 +166,16 @@ class NeonizeLibrary:
             joined = await client.get_joined_groups()
         except NeonizeError as error:
             raise WireGone(str(error)) from error
-        return [GroupRow(id=f"{row.JID.User}@{row.JID.Server}", name=row.GroupName.Name) for row in joined]
+        return [GroupRow(id=group_of(row), name=as_text(row.GroupName.Name)) for row in joined]
 
     async def send_text(self, chat: str, text: str) -> str:
         """See Library."""
-        client, jid = await self._ready_to_send(chat)
-        return await self._sent(client, jid, Message(conversation=text))
+        client, to = await self._ready_to_send(chat)
+        return await self._sent(client, to, Message(conversation=text))
 
     async def send_image(self, chat: str, data: bytes, mime: str, caption: str) -> str:
         """See Library."""
-        client, jid = await self._ready_to_send(chat)
+        client, to = await self._ready_to_send(chat)
         try:
             async with asyncio.timeout(self._send_s / 2):
                 up = await client.upload(data, MediaType.MediaImage)
@@ -193,19 +193,19 @@ class NeonizeLibrary:
             mimetype=mime,
             caption=caption or None,
         )
-        return await self._sent(client, jid, Message(imageMessage=image))
+        return await self._sent(client, to, Message(imageMessage=image))
 
     async def _ready_to_send(self, chat: str) -> tuple[Any, Any]:
-        jid = jid_of(chat)
+        to = jid_of(chat)
         client = self._client
         if client is None or not await self.is_online():
             raise NotSent("not connected", offline=True)
-        return client, jid
+        return client, to
 
-    async def _sent(self, client: Any, jid: Any, message: Any) -> str:
+    async def _sent(self, client: Any, to: Any, message: Any) -> str:
         try:
             async with asyncio.timeout(self._send_s):
-                return str((await client.send_message(jid, message)).ID)
+                return str((await client.send_message(to, message)).ID)
         except TimeoutError as error:
             self._hung += 1
             if self._hung == HUNG_MAX:
@@ -275,7 +275,7 @@ class NeonizeLibrary:
 def jid_of(chat: str) -> Any:
     """The library's id for `chat`. Raises NotSent for what is none that can be written to."""
     user, _, server = chat.partition("@")
-    if server not in SERVERS or not user.replace("-", "").isdecimal() or not user.isascii():
+    if server not in (NUMBERS, LIDS, GROUPS) or not user.replace("-", "").isdecimal() or not user.isascii():
         raise NotSent("no id of a person or group")
     return JID(User=user, Server=server, RawAgent=0, Device=0, Integrator=0, IsEmpty=False)
 

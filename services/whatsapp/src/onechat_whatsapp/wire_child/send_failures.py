@@ -14,7 +14,7 @@ _OFFLINE: Final = re.compile(r"websocket not connected|client is nil|the store d
 # It failed before the message was handed to the connection, or WhatsApp refused it.
 _NOT_SENT: Final = re.compile(
     r"failed to get device list|failed to get group (members|info)|no LID found|server returned error"
-    r"|failed to (upload|encrypt|marshal)|unknown server|can't send message to unknown server"
+    r"|failed to (upload|encrypt|marshal)|unknown server"
 )
 
 

@@ -80,10 +80,10 @@ class Serving:
     async def answer(self, number: int, call: Call) -> None:
         """Answer `call`, whatever becomes of it."""
         try:
-            answer = await self._asked(call)
+            body = body_of_answer(number, await self._asked(call))
         except Exception as error:  # noqa: BLE001 - whatever the library raises is an answer, not an end
-            answer = failed_of(error)
-        self._write(frame(Kind.ANSWER, body_of_answer(number, answer)))
+            body = body_of_answer(number, failed_of(error))
+        self._write(frame(Kind.ANSWER, body))
 
     async def _asked(self, call: Call) -> Answer:
         match call:

@@ -76,9 +76,9 @@ def _translated(event: Any) -> Iterator[WireEvent]:
         case "UndecryptableMessage":
             yield from _undecryptable(event)
         case "GroupInfoEvent" if event.HasField("Name"):
-            yield GroupRenamed(chat=group_of(event), name=_words(event.Name.Name))
+            yield GroupRenamed(chat=group_of(event), name=as_text(event.Name.Name))
         case "JoinedGroup":
-            yield GroupRenamed(chat=group_of(event.GroupInfo), name=_words(event.GroupInfo.GroupName.Name))
+            yield GroupRenamed(chat=group_of(event.GroupInfo), name=as_text(event.GroupInfo.GroupName.Name))
         case _:
             yield from _of_the_link(event)
 
@@ -102,7 +102,7 @@ def _of_the_link(event: Any) -> Iterator[WireEvent]:
         case "ClientOutdated":
             yield Outdated()
         case "ConnectFailure":  # the library does not try again after it
-            why = f"{_word(event, 'Reason')} {_words(event.Message)}".strip()
+            why = f"{_word(event, 'Reason')} {as_text(event.Message)}".strip()
             yield WireDown(why=f"WhatsApp refused the connection: {why}")
 
 
@@ -116,7 +116,7 @@ def _messages(event: Any) -> Iterator[Heard]:
     text, context = said
     chat = _id(source.Chat)
     yield Heard(
-        message_id=_words(event.Info.ID),
+        message_id=as_text(event.Info.ID),
         chat=chat,
         sender=_id(source.Sender),
         sender_alt=_id(source.SenderAlt),
@@ -125,7 +125,7 @@ def _messages(event: Any) -> Iterator[Heard]:
         is_group=is_group(chat),
         text=text,
         mentions=_mentions(context, chat),
-        quoted_author=bare(_words(context.participant)) if context is not None and context.stanzaID else "",
+        quoted_author=bare(as_text(context.participant)) if context is not None and context.stanzaID else "",
         push_name=_push_name(event.Info),
         time=_time(event.Info),
         retry=event.RetryCount,
@@ -140,7 +140,7 @@ def _undecryptable(event: Any) -> Iterator[Undecryptable]:
     chat = chat_of(source)
     if unread or (source.IsFromMe and server_of(chat) == LISTS):  # each on the list has it in their own chat
         return
-    yield Undecryptable(message_id=_words(info.ID), chat=chat, sender=_id(source.Sender), time=_time(info))
+    yield Undecryptable(message_id=as_text(info.ID), chat=chat, sender=_id(source.Sender), time=_time(info))
 
 
 def chat_of(source: Any) -> Jid:
@@ -185,17 +185,17 @@ def _text_of(message: Any) -> tuple[str, Any] | None:
         if wrapper := next((name for name in _WRAPPERS if message.HasField(name)), None):
             message = getattr(message, wrapper).message
     if not message.HasField("extendedTextMessage"):
-        return (_words(message.conversation)[:_TEXT_MAX], None) if message.conversation else None
+        return (as_text(message.conversation)[:_TEXT_MAX], None) if message.conversation else None
     extended = message.extendedTextMessage
     context = extended.contextInfo
     # The library's own flag is often unset where a time to disappear is set.
     passes = extended.viewOnce or context.expiration or context.afterReadDuration or context.isGroupStatus
-    return None if passes or not extended.text else (_words(extended.text)[:_TEXT_MAX], context)
+    return None if passes or not extended.text else (as_text(extended.text)[:_TEXT_MAX], context)
 
 
 def _push_name(info: Any) -> str:
     """Empty for one that is no name; a part of it could be a part of a number."""
-    name = _words(info.Pushname)
+    name = as_text(info.Pushname)
     return name if len(name) <= _NAME_MAX else ""
 
 
@@ -204,14 +204,14 @@ def _mentions(context: Any, chat: Jid) -> tuple[str, ...]:
     if context is None:
         return ()
     everybody = (chat,) if context.nonJIDMentions else ()
-    return (*filter(None, map(bare, map(_words, context.mentionedJID))), *everybody)
+    return (*filter(None, map(bare, map(as_text, context.mentionedJID))), *everybody)
 
 
 def _id(library_jid: Any) -> Jid:
-    return jid(_words(library_jid.User), _words(library_jid.Server))
+    return jid(as_text(library_jid.User), as_text(library_jid.Server))
 
 
-def _words(text: Any) -> str:
+def as_text(text: Any) -> str:
     """`text`, which is bytes where it is no UTF-8: senders may write anything."""
     return text if isinstance(text, str) else bytes(text).decode("utf-8", "replace")
 
