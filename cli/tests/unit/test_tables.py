@@ -119,7 +119,7 @@ def test_what_a_service_says_of_its_link_is_said_once():
             service("telegram", troubles=("Telegram refuses the bot's token: check TELEGRAM_TOKEN.",)),
         ),
         links=(
-            LinkReport(name="whatsapp", state="not set up", lost=False),
+            LinkReport(name="whatsapp", state="not linked", lost=False),
             LinkReport(name="telegram", state="token refused", lost=True, said=("@bot",)),
         ),
     )

@@ -2,11 +2,9 @@
 
 from typing import Any, Final
 
-import grpc
 import grpc.aio
 from onechat.telegram.v1 import telegram_service_pb2, telegram_service_pb2_grpc
 from onechat.whatsapp.v1 import whatsapp_service_pb2, whatsapp_service_pb2_grpc
-from onechat_runtime.errors import RemoteError
 
 from onechat_cli.domain.report import LinkReport
 
@@ -48,14 +46,9 @@ async def telegram_link(channel: grpc.aio.Channel) -> LinkReport:
 
 
 async def whatsapp_link(channel: grpc.aio.Channel) -> LinkReport:
-    """WhatsApp's link; a service that does not serve this yet says more in its remarks."""
+    """WhatsApp's link; RemoteError when the service does not say."""
     stub: Any = whatsapp_service_pb2_grpc.WhatsAppServiceStub(channel)
-    try:
-        status = await stub.GetStatus(whatsapp_service_pb2.GetStatusRequest(), timeout=_READ_S)
-    except RemoteError as error:
-        if error.code is not grpc.StatusCode.UNIMPLEMENTED:
-            raise
-        return LinkReport(name="whatsapp", state="not set up", lost=False)
+    status = await stub.GetStatus(whatsapp_service_pb2.GetStatusRequest(), timeout=_READ_S)
     said = [f"batches on their way to the agent: {status.batches}"] if status.batches else []
     if status.undecryptable:
         said.append(f"messages that could not be decrypted: {status.undecryptable}")

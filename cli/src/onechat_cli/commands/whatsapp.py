@@ -16,7 +16,7 @@ from onechat_cli.commands.printed import print_json, print_text, remark
 from onechat_cli.config import CliSettings, environment
 from onechat_cli.domain.whatsapp import Link, Route, link_lines, link_row
 from onechat_cli.domain.zones import zone_of
-from onechat_cli.outcome import CommandFailed, Exit
+from onechat_cli.outcome import Exit
 
 _ROUTES_NOT_SAID: Final = "The agent service does not say which chats are routed."
 
@@ -43,13 +43,11 @@ async def status(settings: CliSettings, zone: tzinfo, *, as_json: bool) -> Exit:
 
 
 async def _link(settings: CliSettings) -> Link:
-    """How the link is; CommandFailed, with what to do, when the gateway is not there or has none to show."""
+    """How the link is; CommandFailed, with what to do, when the gateway is not there."""
     async with WhatsAppClient.connect(settings.whatsapp_address, settings.operator_token()) as client:
         try:
             return await client.link()
         except RemoteError as error:
-            if error.reason == "NOT_SERVED_YET":
-                raise CommandFailed(error.message) from None
             raise (failure(error, settings, "whatsapp") or error) from None
 
 

@@ -13,11 +13,9 @@ from onechat_cli.domain.safe_text import harmless_line, one_line
 
 _CELL: Final = 120  # characters
 _NO_ROUTES: Final = "No chat is routed to a child."
-_MEANS: Final = {  # what a state means beyond its name, and what to do
+_MEANS: Final = {  # what a state means beyond its name; of the others the gateway says what is wrong
     "not linked": "Write /whatsapp pair and the account's number in the chat to link it.",
     "disconnected": "It connects again by itself.",
-    "logged out": "The phone has ended the link. Write /whatsapp pair and the number in the chat.",
-    "outdated": "WhatsApp wants a newer version of its library: update onechat.",
 }
 
 

@@ -171,14 +171,10 @@ UNLINKED_HERE: Final = (
     "The session is deleted here, but WhatsApp could not be told. Remove the device on the phone: WhatsApp, "
     "Linked devices (under Settings, or in the menu)."
 )
-WHATSAPP_LINKS: Final = {
+WHATSAPP_LINKS: Final = {  # of the others the gateway says what is wrong
     "not linked": "No WhatsApp account is linked. /whatsapp pair PHONE links one.",
     "connected": "WhatsApp is linked and connected{since}.",
     "disconnected": "WhatsApp is linked and disconnected{since}. It connects again by itself.",
-    "logged out": "The phone has ended the link{since}. /whatsapp pair PHONE links it anew.",
-    "replaced": "Another session has taken the place of this one{since}.",
-    "banned": "WhatsApp has banned the account for a time{since}.",
-    "outdated": "WhatsApp wants a newer version of its library{since}: update onechat.",
     "other": "WhatsApp's link is in a state that this version does not know{since}.",
 }
 WHATSAPP_LOST: Final = "WhatsApp: {state}{since}."

@@ -46,8 +46,8 @@ def _status_lines(link: LinkStatus, zone: ZoneInfo) -> Iterator[str]:
     since = f", since {_moment(link.since, zone)}" if link.since else ""
     # What is wrong says the state once more, in a sentence of its own; but not on a link that is there.
     told = link.trouble and link.state not in (LinkState.CONNECTED, LinkState.OTHER)
-    form = sentences.WHATSAPP_LOST if told else sentences.WHATSAPP_LINKS[link.state]
-    yield form.format(state=link.state, since=since)
+    form = "" if told else sentences.WHATSAPP_LINKS.get(link.state, "")
+    yield (form or sentences.WHATSAPP_LOST).format(state=link.state, since=since)
     if link.trouble:
         yield plain_line(link.trouble)
     for name, form in sentences.WHATSAPP_TIMES.items():

@@ -157,10 +157,10 @@ STATES: Any = [
     (v1.LINK_STATE_NOT_LINKED, "No WhatsApp account is linked. /whatsapp pair PHONE links one."),
     (v1.LINK_STATE_CONNECTED, "WhatsApp is linked and connected, since 2027-01-05 10:00."),
     (v1.LINK_STATE_DISCONNECTED, "WhatsApp is linked and disconnected, since 2027-01-05 10:00."),
-    (v1.LINK_STATE_LOGGED_OUT, "The phone has ended the link, since 2027-01-05 10:00."),
-    (v1.LINK_STATE_REPLACED, "Another session has taken the place of this one, since 2027-01-05 10:00."),
-    (v1.LINK_STATE_BANNED, "WhatsApp has banned the account for a time, since 2027-01-05 10:00."),
-    (v1.LINK_STATE_OUTDATED, "WhatsApp wants a newer version of its library, since 2027-01-05 10:00"),
+    (v1.LINK_STATE_LOGGED_OUT, "WhatsApp: logged out, since 2027-01-05 10:00."),
+    (v1.LINK_STATE_REPLACED, "WhatsApp: replaced, since 2027-01-05 10:00."),
+    (v1.LINK_STATE_BANNED, "WhatsApp: banned, since 2027-01-05 10:00."),
+    (v1.LINK_STATE_OUTDATED, "WhatsApp: outdated, since 2027-01-05 10:00."),
     (99, "WhatsApp's link is in a state that this version does not know, since 2027-01-05 10:00."),
 ]
 

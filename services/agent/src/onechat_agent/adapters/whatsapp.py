@@ -40,7 +40,6 @@ PIECE: Final = 65_536  # bytes of an image
 _REFUSALS: Final = frozenset(
     {
         "STORE_FULL",
-        "NOT_SERVED_YET",
         *(name.removeprefix("ERROR_REASON_") for name in service.ErrorReason.keys()),  # noqa: SIM118
     }
 )
