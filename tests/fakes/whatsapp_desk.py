@@ -22,7 +22,7 @@ from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.chat_servicer import ChatServicer
 from onechat_whatsapp.chat_wiring import ChatRooms, opened_chats
 from onechat_whatsapp.directory import Directory
-from onechat_whatsapp.domain.records import Message
+from onechat_whatsapp.domain.records import OutgoingMessage
 from onechat_whatsapp.finding import Finding
 from onechat_whatsapp.sending import Sending
 from onechat_whatsapp.steps import Reached, on_we_go
@@ -44,9 +44,9 @@ def contact(jid: str, full_name: str = "", *, first: str = "", push: str = "", b
     return Contact(id=jid, full_name=full_name, first_name=first, push_name=push, business_name=business)
 
 
-def text(words: str = "hello", *, chat: str = BOB) -> Message:
+def text(words: str = "hello", *, chat: str = BOB) -> OutgoingMessage:
     """A message without an image."""
-    return Message(chat=chat, text=words, image=None)
+    return OutgoingMessage(chat=chat, text=words, image=None)
 
 
 def account_of_ann() -> WhatsAppAccount:

@@ -16,7 +16,7 @@ from onechat_runtime.channels import open_channel
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.store import Store, migrations_in
 from onechat_whatsapp.adapters.agent import Agent
-from onechat_whatsapp.domain.records import Message
+from onechat_whatsapp.domain.records import OutgoingMessage
 from onechat_whatsapp.gateway import Gateway, opened_gateway
 from onechat_whatsapp.sending import Answer
 
@@ -39,7 +39,7 @@ class House:
     store: Store
     clock: ManualClock
 
-    async def send(self, request_id: str, message: Message) -> Answer:
+    async def send(self, request_id: str, message: OutgoingMessage) -> Answer:
         """As the agent's tool does."""
         return await self.gateway.chats.sending.send(request_id, message)
 

@@ -37,10 +37,9 @@ from onechat_whatsapp.domain.ids import key_of_batch
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.handover import Handover
 from onechat_whatsapp.steps import Reached
-from onechat_whatsapp.waiting import Moves
+from onechat_whatsapp.waiting import FULL_AGAIN_S, Moves, once_there_is_room
 
 PENDING_MOST: Final = 256  # messages in memory
-FULL_AGAIN_S: Final = 10.0
 HEARD_KEPT: Final = timedelta(days=90)  # WhatsApp itself keeps what it could not bring for 30 days
 _TIDIED_EVERY: Final = timedelta(days=1)
 
@@ -101,16 +100,7 @@ class Batching:
 
         While the disk is full it waits.
         """
-        while True:
-            try:
-                async with self._storing:
-                    await self._store_pending()
-                    count = await self._store.write(self._release)
-                    self._holding = False
-            except StoreFull:
-                await self._clock.sleep(FULL_AGAIN_S)
-            else:
-                break
+        count = await once_there_is_room(self._clock, self._release_gathered)
         log.info("caught_up", batches=count)
         self._reached("batches_released")
         self._handover.open()
@@ -193,6 +183,13 @@ class Batching:
     def _closed(self, db: apsw.Connection, chat: ChatId) -> list[Batch]:
         """What has gathered of `chat`, out of the store: one batch, but for two chats that became one."""
         return [_batch_of(db, messages) for messages in split_by_size(batch_rows.take_gathered(db, chat))]
+
+    async def _release_gathered(self) -> int:
+        async with self._storing:
+            await self._store_pending()
+            count = await self._store.write(self._release)
+            self._holding = False
+        return count
 
     def _release(self, db: apsw.Connection) -> int:
         batches = [

@@ -13,13 +13,12 @@ from typing import Final
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
-from onechat_runtime.errors import StoreFull
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.domain.pictures import fault_of, media_type
-from onechat_whatsapp.domain.records import Message, SendRecord, SendState, digest_of, is_request_id
+from onechat_whatsapp.domain.records import OutgoingMessage, SendRecord, SendState, digest_of, is_request_id
 from onechat_whatsapp.domain.refusals import why_not_sent
 from onechat_whatsapp.errors import (
     BadRequestId,
@@ -30,6 +29,7 @@ from onechat_whatsapp.errors import (
 )
 from onechat_whatsapp.lanes import Lanes
 from onechat_whatsapp.steps import Reached
+from onechat_whatsapp.waiting import once_there_is_room
 from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown, WhatsAppWire
 
 SEND_S: Final = 105.0  # a little more than the wire gives itself
@@ -104,7 +104,7 @@ class Sending:
             raise SendUnknown
         return record
 
-    async def send(self, request_id: str, message: Message, image_fault: str = "") -> Answer:
+    async def send(self, request_id: str, message: OutgoingMessage, image_fault: str = "") -> Answer:
         """The answer that `request_id` got first. With a new id, send `message`: what became of it.
 
         `image_fault` says what is wrong with the image; such a message is not sent. Whoever asks may go away:
@@ -129,7 +129,9 @@ class Sending:
         if not task.cancelled():
             task.exception()  # who waits for it gets it; nobody may
 
-    async def _answer(self, request_id: str, message: Message, image_fault: str, wait: _Wait) -> Answer:
+    async def _answer(
+        self, request_id: str, message: OutgoingMessage, image_fault: str, wait: _Wait
+    ) -> Answer:
         async with self._ids.of(request_id):
             first = self._store.read(lambda db: send_rows.find(db, request_id))
             if first is not None:
@@ -144,13 +146,13 @@ class Sending:
                     raise asyncio.CancelledError
                 return Answer(record=await self._sent(request_id, chat, message))
 
-    async def _same(self, first: SendRecord, message: Message, image_fault: str) -> bool:
+    async def _same(self, first: SendRecord, message: OutgoingMessage, image_fault: str) -> bool:
         """Whether `message` is the one that `first` is the record of."""
         if image_fault or first.digest != digest_of(message):
             return False
         return await self._directory.same_chat(first.chat, message.chat)
 
-    async def _sent(self, request_id: str, chat: str, message: Message) -> SendRecord:
+    async def _sent(self, request_id: str, chat: str, message: OutgoingMessage) -> SendRecord:
         noted = SendRecord(
             request_id=request_id,
             chat=message.chat,
@@ -183,23 +185,17 @@ class Sending:
         trouble = self._trouble()
         return NotConnected(f"Nothing was sent. {trouble}" if trouble else None)
 
-    async def _put(self, chat: str, message: Message) -> str:
+    async def _put(self, chat: str, message: OutgoingMessage) -> str:
         if message.image is None:
             return await self._wire.send_text(chat, message.text)
         return await self._wire.send_image(chat, message.image, media_type(message.image), message.text)
 
     async def _kept(self, job: Callable[[apsw.Connection], None]) -> None:
         """Write what must not be lost, however long the disk is full: the message may be in the chat."""
-        while True:
-            try:
-                await self._store.write(job)
-            except StoreFull:
-                await self._clock.sleep(RECORD_AGAIN_S)
-            else:
-                return
+        await once_there_is_room(self._clock, lambda: self._store.write(job), RECORD_AGAIN_S)
 
 
-def _refuse_unsendable(message: Message, image_fault: str) -> None:
+def _refuse_unsendable(message: OutgoingMessage, image_fault: str) -> None:
     """Raise what is wrong with `message` itself."""
     if fault := image_fault or (fault_of(message.image) if message.image is not None else ""):
         raise ImageInvalid(fault)

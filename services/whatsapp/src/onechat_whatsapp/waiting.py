@@ -56,10 +56,12 @@ async def within(clock: Clock, seconds: float, call: Awaitable[T]) -> T:
         await asyncio.gather(work, sleep, return_exceptions=True)
 
 
-async def once_there_is_room(clock: Clock, call: Callable[[], Awaitable[T]]) -> T:
-    """What `call` gives once it does not raise StoreFull any more."""
+async def once_there_is_room(
+    clock: Clock, call: Callable[[], Awaitable[T]], again_s: float = FULL_AGAIN_S
+) -> T:
+    """What `call` gives once it does not raise StoreFull any more; it is made again every `again_s`."""
     while True:
         try:
             return await call()
         except StoreFull:
-            await clock.sleep(FULL_AGAIN_S)
+            await clock.sleep(again_s)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from onechat_runtime.errors import ServiceError
-from onechat_whatsapp.domain.records import Message, SendState
+from onechat_whatsapp.domain.records import OutgoingMessage, SendState
 from onechat_whatsapp.wire.events import GroupRenamed
 from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown
 
@@ -49,7 +49,7 @@ class World:
         self.ids = random.Random(seed + 1_000)  #: the gateway's, which draws from it in its own time
         self.account = account_of_ann()
         self.clock = ManualClock(NOON)
-        self.asked: dict[str, Message] = {}  #: by id; each id is one message's
+        self.asked: dict[str, OutgoingMessage] = {}  #: by id; each id is one message's
         self.sent: set[str] = set()  #: ids that were answered as sent
 
     async def step(self, house: House) -> None:
@@ -131,7 +131,7 @@ class World:
         request_id = f"id-{self.rng.randrange(60)}"
         message = self.asked.setdefault(
             request_id,
-            Message(
+            OutgoingMessage(
                 chat=self.rng.choice((BOB, BOB_LID, CAT, GARDEN)),
                 text=f"sent as {request_id}",
                 image=self.rng.choice((None, None, PNG)),

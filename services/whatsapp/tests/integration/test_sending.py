@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from onechat_whatsapp.domain.records import Message, SendState
+from onechat_whatsapp.domain.records import OutgoingMessage, SendState
 from onechat_whatsapp.errors import (
     BadRequestId,
     ChatUnknown,
@@ -41,8 +41,8 @@ async def test_a_text_leaves_as_it_was_written_and_is_recorded_with_its_message_
 
 
 async def test_an_image_leaves_with_its_caption_and_its_type_by_content(desk: Desk) -> None:
-    await desk.sending.send("1", Message(chat=GARDEN, text="look", image=PNG))
-    await desk.sending.send("2", Message(chat=GARDEN, text="", image=b"\xff\xd8\xff\xe0" + bytes(20)))
+    await desk.sending.send("1", OutgoingMessage(chat=GARDEN, text="look", image=PNG))
+    await desk.sending.send("2", OutgoingMessage(chat=GARDEN, text="", image=b"\xff\xd8\xff\xe0" + bytes(20)))
 
     first, second = desk.account.sent
     assert (first.chat, first.text, first.image, first.mime) == (GARDEN, "look", PNG, "image/png")
@@ -64,14 +64,14 @@ async def test_the_same_id_again_gets_the_first_answer_and_sends_nothing(desk: D
     [
         text("something else"),
         text(chat=CAT),
-        Message(chat=BOB, text="hello", image=PNG),
+        OutgoingMessage(chat=BOB, text="hello", image=PNG),
         text(""),
         text(chat=STRANGER),
         text(chat="no id"),
     ],
 )
 async def test_a_used_id_with_another_message_says_when_it_was_used_and_sends_nothing(
-    desk: Desk, other: Message
+    desk: Desk, other: OutgoingMessage
 ) -> None:
     """A model numbers from 1 in each turn; that must neither send twice nor look as if it had been sent."""
     first = await desk.sending.send("1", text())
@@ -142,13 +142,13 @@ async def test_messages_of_one_chat_leave_in_the_order_of_asking_and_another_cha
         (text(chat="120363000000000009@g.us"), ChatUnknown),
         (text(chat=ANN), ChatUnknown),
         (text(chat=ANN_LID), ChatUnknown),
-        (Message(chat=BOB, text="look", image=b""), ImageInvalid),
-        (Message(chat=BOB, text="look", image=b"<svg/>"), ImageInvalid),
-        (Message(chat=BOB, text="look", image=PNG + bytes(16 * 2**20)), ImageInvalid),
+        (OutgoingMessage(chat=BOB, text="look", image=b""), ImageInvalid),
+        (OutgoingMessage(chat=BOB, text="look", image=b"<svg/>"), ImageInvalid),
+        (OutgoingMessage(chat=BOB, text="look", image=PNG + bytes(16 * 2**20)), ImageInvalid),
     ],
 )
 async def test_what_cannot_be_sent_is_refused_with_the_reason_and_leaves_no_record(
-    desk: Desk, message: Message, refused: type[Exception]
+    desk: Desk, message: OutgoingMessage, refused: type[Exception]
 ) -> None:
     with pytest.raises(refused):
         await desk.sending.send("1", message)

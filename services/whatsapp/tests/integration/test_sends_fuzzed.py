@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from onechat_runtime.errors import ServiceError
-from onechat_whatsapp.domain.records import Message, SendState
+from onechat_whatsapp.domain.records import OutgoingMessage, SendState
 from onechat_whatsapp.sending import Answer
 from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown
 
@@ -36,7 +36,7 @@ class Fuzzer:
         self.rng = random.Random(seed)
         self.account = account_of_ann()
         self.asked: set[tuple[str, str, bytes]] = set()  #: ids, texts and images that a send was asked with
-        self.answers: list[tuple[str, Message, Answer]] = []
+        self.answers: list[tuple[str, OutgoingMessage, Answer]] = []
 
     async def play(self) -> None:
         """All of it; ends with a gateway that has come to rest."""
@@ -90,7 +90,7 @@ class Fuzzer:
     async def _one(self, desk: Desk) -> None:
         request_id = self.rng.choice(IDS)
         words = self.rng.choice((f"{request_id} hello", f"{request_id} good-bye", "", " "))
-        message = Message(chat=self.rng.choice(CHATS), text=words, image=self.rng.choice(IMAGES))
+        message = OutgoingMessage(chat=self.rng.choice(CHATS), text=words, image=self.rng.choice(IMAGES))
         self.asked.add((request_id, message.text, message.image or b""))
         self.answers.append((request_id, message, await desk.sending.send(request_id, message)))
 

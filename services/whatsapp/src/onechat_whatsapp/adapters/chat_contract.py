@@ -11,7 +11,7 @@ from onechat_runtime.errors import BadPage
 
 from onechat_whatsapp.domain.name_search import FOUND_MAX, ChatKind, NamedChat
 from onechat_whatsapp.domain.pictures import IMAGE_BYTES_MAX, PIECE_BYTES_MAX, TOO_LARGE
-from onechat_whatsapp.domain.records import Message, SendRecord, SendState
+from onechat_whatsapp.domain.records import OutgoingMessage, SendRecord, SendState
 from onechat_whatsapp.errors import MessageEmpty
 
 CONTACTS_MAX: Final = 1_000  # of ListContacts
@@ -33,7 +33,7 @@ class AskedSend:
     """A whole stream of SendMessage."""
 
     request_id: str
-    message: Message
+    message: OutgoingMessage
     image_fault: str  #: what is wrong with how its image came, a sentence; "" for nothing
 
 
@@ -55,7 +55,7 @@ async def asked_send(requests: AsyncIterator[v1.SendMessageRequest]) -> AskedSen
     image = bytes(content) if has_image else None
     return AskedSend(
         request_id=header.request_id,
-        message=Message(chat=header.chat_id, text=header.text, image=image),
+        message=OutgoingMessage(chat=header.chat_id, text=header.text, image=image),
         image_fault=fault,
     )
 

@@ -25,7 +25,7 @@ class SendState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class OutgoingMessage:
     """What is to be sent."""
 
     chat: str  #: as whoever asks wrote it
@@ -51,7 +51,7 @@ class SendRecord:
     time: datetime  #: UTC; when the id was used first
 
 
-def digest_of(message: Message) -> bytes:
+def digest_of(message: OutgoingMessage) -> bytes:
     """Tells `message` from others, but for its chat, which can be written in two ways. 32 bytes."""
     image = b"" if message.image is None else hashlib.sha256(message.image).digest()
     return hashlib.sha256(image + b"\0" + message.text.encode()).digest()
