@@ -18,6 +18,7 @@ from onechat.agent.v1.delivery_pb2 import NewDelivery
 from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import Clock
 from onechat_runtime.outbox import Outbox
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store, migrations_in
 from onechat_whatsapp.adapters.agent import Agent
 from onechat_whatsapp.batching import Batching
@@ -26,7 +27,6 @@ from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.domain.ids import MessageId
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.handover import Handover
-from onechat_whatsapp.steps import Reached
 from onechat_whatsapp.wire.events import CaughtUp, Connected, WireEvent
 
 from tests.fakes.agent_servicer import AgentServicer

@@ -17,6 +17,7 @@ from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.clock import micros
 from onechat_runtime.listening import Served
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store, migrations_in
 from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.chat_servicer import ChatServicer
@@ -25,7 +26,6 @@ from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.domain.records import OutgoingMessage
 from onechat_whatsapp.finding import Finding
 from onechat_whatsapp.sending import Sending
-from onechat_whatsapp.steps import Reached, on_we_go
 from onechat_whatsapp.wire.ports import Contact, GroupRow
 
 from tests.fakes.clock import ManualClock

@@ -14,11 +14,11 @@ from onechat.agent.v1.delivery_pb2 import NewDelivery
 from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
 from onechat_runtime.channels import open_channel
 from onechat_runtime.health import HealthBoard
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store, migrations_in
 from onechat_whatsapp.adapters.agent import Agent
 from onechat_whatsapp.gateway import Gateway, opened_gateway
 from onechat_whatsapp.servicer import served
-from onechat_whatsapp.steps import Reached, on_we_go
 
 from tests.fakes.agent_servicer import AgentServicer
 from tests.fakes.clock import ManualClock

@@ -10,6 +10,7 @@ from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import run_service, serve
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store, migrations_in
 from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import own_token
@@ -23,7 +24,6 @@ from onechat_telegram.gateway import Gateway, opened_gateway
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.servicer import TelegramServicer, served
-from onechat_telegram.steps import Reached, on_we_go
 
 NAME = "telegram"
 NOT_SET_UP = "Telegram is not set up: set TELEGRAM_TOKEN to a token from @BotFather to use it."

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
@@ -19,7 +20,6 @@ from onechat_telegram.domain.ids import ChatId, key_for_press, private_chat_of
 from onechat_telegram.domain.wording import NOT_FOR_YOU
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
-from onechat_telegram.steps import Reached
 
 OLD_BUTTON: Final = (
     "This button is of an earlier time and does nothing. /proposals lists what awaits your yes."

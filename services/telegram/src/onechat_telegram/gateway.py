@@ -9,6 +9,7 @@ from datetime import tzinfo
 from onechat_runtime.clock import Clock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.outbox import Outbox
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters.agent import Agent
@@ -28,7 +29,6 @@ from onechat_telegram.platform.wiring import GroupSide
 from onechat_telegram.putting import Putting
 from onechat_telegram.replies import Replies
 from onechat_telegram.sending import Sending
-from onechat_telegram.steps import Reached
 from onechat_telegram.typing_sign import TypingSign
 
 _AGENT = "agent"

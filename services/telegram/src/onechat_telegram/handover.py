@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
@@ -32,7 +33,6 @@ from onechat_telegram.images import Images, NotAPicture
 from onechat_telegram.joining import KIND, Joining
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
-from onechat_telegram.steps import Reached
 
 _NOTHING: Final = b""
 

@@ -15,6 +15,7 @@ from onechat_runtime import logs
 from onechat_runtime.clock import Clock, micros
 from onechat_runtime.errors import StoreFull
 from onechat_runtime.outbox import Outbox
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import chat_store
@@ -27,7 +28,6 @@ from onechat_telegram.identity import Identity
 from onechat_telegram.joining import KIND, lane_for
 from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
-from onechat_telegram.steps import Reached
 
 _PROBE_S: Final = 5  # of the poll after a failure, so that what works again soon shows it
 _SPREAD: Final = (0.8, 1.2)

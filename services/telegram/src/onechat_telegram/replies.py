@@ -14,6 +14,7 @@ import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, StoreFull
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
@@ -41,7 +42,6 @@ from onechat_telegram.domain.proposals import outcome_piece, question_pieces
 from onechat_telegram.domain.wording import ANOTHER_STORE, MISSED
 from onechat_telegram.drafts import Drafts
 from onechat_telegram.ownership import Ownership
-from onechat_telegram.steps import Reached
 from onechat_telegram.typing_sign import TypingSign
 
 _SPREAD: Final = (0.8, 1.2)

@@ -16,6 +16,7 @@ import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, StoreFull
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
@@ -34,7 +35,6 @@ from onechat_telegram.link import Link
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.putting import PictureLost, Putting
 from onechat_telegram.replies import Replies
-from onechat_telegram.steps import Reached
 
 KEPT_FOR_A_CLOSED_CHAT: Final = 50  # pieces; else one that is never opened would be flooded when it is
 _LAST_SEND_S: Final = 5.0  # for the answer to a send at work when the service ends

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from onechat_runtime.steps import on_we_go
 from onechat_runtime.store import Store, migrations_in
 from onechat_telegram.adapters.agent import Agent
 from onechat_telegram.adapters.bot_sends import BotSends
@@ -19,7 +20,6 @@ from onechat_telegram.handover import Handover
 from onechat_telegram.images import Images
 from onechat_telegram.ownership import Ownership
 from onechat_telegram.replies import Replies
-from onechat_telegram.steps import on_we_go
 
 from tests.fakes.clock import ManualClock
 

@@ -13,6 +13,7 @@ from onechat_runtime.channels import open_channel
 from onechat_runtime.clock import Clock, SystemClock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.server import run_service, serve
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store, migrations_in
 from onechat_runtime.time_zone import machine_zone
 from onechat_runtime.tokens import own_token
@@ -21,7 +22,6 @@ from onechat_whatsapp.adapters.agent import Agent
 from onechat_whatsapp.config import WhatsAppSettings
 from onechat_whatsapp.gateway import opened_gateway
 from onechat_whatsapp.servicer import served
-from onechat_whatsapp.steps import Reached, on_we_go
 from onechat_whatsapp.wire.ports import WhatsAppWire
 from onechat_whatsapp.wire.supervisor import WhatsAppSupervisor
 

@@ -17,6 +17,7 @@ import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import StoreFull
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import batch_rows
@@ -36,7 +37,6 @@ from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.domain.ids import key_of_batch
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.handover import Handover
-from onechat_whatsapp.steps import Reached
 from onechat_whatsapp.waiting import FULL_AGAIN_S, Moves, once_there_is_room
 
 PENDING_MOST: Final = 256  # messages in memory

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from onechat_runtime.clock import Clock
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import batch_rows
@@ -12,7 +13,6 @@ from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.finding import Finding, LinkedSince
 from onechat_whatsapp.hearing import Hears
 from onechat_whatsapp.sending import Sending
-from onechat_whatsapp.steps import Reached, on_we_go
 from onechat_whatsapp.wire.ports import WhatsAppWire
 
 

@@ -8,6 +8,7 @@ from datetime import tzinfo
 from onechat_runtime.clock import Clock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.outbox import Outbox
+from onechat_runtime.steps import Reached, on_we_go
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters.agent import Agent
@@ -20,7 +21,6 @@ from onechat_whatsapp.link_wiring import LinkRooms, opened_link
 from onechat_whatsapp.notices import KIND, notice_sender
 from onechat_whatsapp.reading import Reading
 from onechat_whatsapp.servicer import WhatsAppServicer
-from onechat_whatsapp.steps import Reached, on_we_go
 from onechat_whatsapp.wire.ports import WhatsAppWire
 
 _AGENT = "agent"

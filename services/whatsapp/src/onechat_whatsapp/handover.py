@@ -16,12 +16,12 @@ from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError, retriable
 from onechat_runtime.outbox import Outbox, Sender
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import batch_rows
 from onechat_whatsapp.domain.batches import Batch, Group, split_for_calls
 from onechat_whatsapp.domain.ids import BatchKey, ParcelKey, catch_up_id, key_of_parcel
-from onechat_whatsapp.steps import Reached
 
 KIND: Final = "batches"
 KNOWN: Final = "KEY_REUSED"  # the agent service has that batch by itself; a lost answer did not tell

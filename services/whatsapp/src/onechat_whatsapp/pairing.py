@@ -17,7 +17,7 @@ from onechat_runtime.store import Store
 from onechat_whatsapp import errors
 from onechat_whatsapp.connecting import Connecting
 from onechat_whatsapp.domain import notices as words
-from onechat_whatsapp.domain.pairing import CODE_S, SENTENCES, Failure, failure_in, failure_of
+from onechat_whatsapp.domain.pairing import CODE_S, SENTENCES, Failure, failure_in, failure_of, is_rubbish
 from onechat_whatsapp.domain.phone import NoPhoneNumber, PhoneNumber, number_in
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
@@ -146,7 +146,14 @@ class Pairing:
             raise errors.LinkedAlready
 
     async def _ask(self, number: PhoneNumber) -> str:
-        await self._wire.start()
+        try:
+            await self._wire.start()
+        except DialFailed as error:
+            if not is_rubbish(str(error)):
+                raise
+            log.warning("session_unusable", why=str(error))
+            await self._wire.forget()  # nothing is linked by it, and it would be in the way for ever
+            await self._wire.start()
         asking = asyncio.ensure_future(self._wire.pair(number))
         failing = asyncio.ensure_future(self._moves.until(lambda: self._failure is not None))
         try:

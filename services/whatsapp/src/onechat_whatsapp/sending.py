@@ -13,6 +13,7 @@ from typing import Final
 import apsw
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_whatsapp.adapters import send_rows
@@ -28,7 +29,6 @@ from onechat_whatsapp.errors import (
     SendUnknown,
 )
 from onechat_whatsapp.lanes import Lanes
-from onechat_whatsapp.steps import Reached
 from onechat_whatsapp.waiting import once_there_is_room
 from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown, WhatsAppWire
 

@@ -347,3 +347,15 @@ async def test_the_phone_number_is_in_no_log_and_in_no_store(bench, capfd):
 
     assert b"5550001111" not in kept
     assert "5550001111" not in said.out + said.err
+
+
+async def test_what_is_left_of_a_session_that_cannot_be_used_is_no_hindrance(bench):
+    """Half a file that was put back by hand: who is told to look at the network would look for ever."""
+    bench.account.dial_faults.append("failed to upgrade database: file is not a database")
+    async with bench.running() as running:
+        given = await running.pair()
+        bench.account.type_code()
+        await running.settled()
+
+        assert (given.code, bench.account.dials) == (CODE, 2)
+        assert running.rooms.link.connected

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from onechat_runtime.steps import on_we_go
 from onechat_whatsapp.domain.records import SendState
 from onechat_whatsapp.errors import NotConnected, SendUnknown
 from onechat_whatsapp.sending import Sending
-from onechat_whatsapp.steps import on_we_go
 from onechat_whatsapp.wire.ports import NotSent, OutcomeUnknown
 
 from tests.fakes.whatsapp_desk import Desk, desk_at, text

@@ -14,6 +14,7 @@ import grpc
 from onechat_runtime import logs
 from onechat_runtime.clock import Clock
 from onechat_runtime.errors import RemoteError
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import place_store
@@ -41,7 +42,6 @@ from onechat_telegram.platform.events import (
     who_joined,
 )
 from onechat_telegram.platform.messages import message_of
-from onechat_telegram.steps import Reached
 
 log = logs.get("onechat_telegram.groups")
 

@@ -9,6 +9,7 @@ import apsw
 from onechat_runtime.clock import Clock
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.outbox import Outbox, Sender
+from onechat_runtime.steps import Reached
 from onechat_runtime.store import Store
 
 from onechat_telegram.adapters import piece_store
@@ -33,7 +34,6 @@ from onechat_telegram.ownership import Ownership
 from onechat_telegram.platform.adapter import TelegramGroups, place_of, spot_of
 from onechat_telegram.platform.hearing import Hearing, passing
 from onechat_telegram.replies import Replies
-from onechat_telegram.steps import Reached
 
 _REMARK = "groups"
 

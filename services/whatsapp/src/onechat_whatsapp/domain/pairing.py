@@ -61,6 +61,8 @@ _STATUSES: Final = {
     "err-client-outdated": Failure.OUTDATED,
 }
 _PHONE: Final = ("too short", "international phone number", "too long")
+# What SQLite says of a file that it can make nothing of, such as a half of one that was put back by hand.
+_RUBBISH: Final = ("file is not a database", "malformed", "unable to open database file")
 _OFTEN: Final = ("429", "rate-overlimit", "rate overlimit", "too many")
 
 
@@ -69,6 +71,11 @@ def failure_of(status: str) -> Failure | None:
     if status in _STATUSES:
         return _STATUSES[status]
     return Failure.REFUSED if status.startswith("err") else None
+
+
+def is_rubbish(fault: str) -> bool:
+    """Whether a connection fails, as `fault` says, for what is left of a session that can't be used."""
+    return any(words in fault for words in _RUBBISH)
 
 
 def failure_in(refusal: str) -> Failure:
