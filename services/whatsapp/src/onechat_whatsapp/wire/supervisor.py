@@ -2,7 +2,8 @@
 
 A child is one series of attempts to connect. It is new after every stop, fault or unfinished pairing (an
 unpaired connection can't be ended otherwise), and after `DIALS_MAX` failed attempts, each of which leaks a
-little in the library. One that hangs is ended within minutes. When to start again after `WireDown` is the gateway's to decide.
+little in the library. One that hangs is ended within minutes. When to start again after `WireDown` is the
+gateway's to decide.
 """
 
 import asyncio
