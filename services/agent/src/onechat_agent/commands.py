@@ -52,10 +52,9 @@ class Commands:
     async def run(self, line: str, time: datetime | None, request_id: str) -> str:
         """The answer to `line`, given at `time` (None: now); also shown to the clients that are there.
 
-        A /stop that comes twice under one `request_id` stops once, a proposal is answered once, and so is a
-        pairing. Raises
-        NotACommand for a line that is a message, KeyReused. One that looks like a mistyped command gets the
-        help.
+        Under one `request_id` a /stop stops once, a proposal is answered once, and a pairing or an unlinking
+        is one. A line that looks like a mistyped command gets the help. Raises NotACommand for a line that is
+        a message, KeyReused, BadRequestId.
         """
         answer = await self._answer(line.strip(), time, request_id)
         self._events.pass_by(CommandGiven(line=line.strip(), answer=answer))

@@ -8,6 +8,7 @@ agents: prompts/proposals.py. Times are seconds.
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -65,10 +66,7 @@ class Proposals:
                 return known
             name = agent_rows.name_of(db, held.agent)
             number = proposal_rows.add(db, held, self._clock.now(), lambda number: asked(held, number, name))
-            caption = sentences.PROPOSED_PICTURE.format(number=number)
-            for image in held.pictures:
-                self._keep(db, number, PictureShown(image=image, caption=caption, answered=()))
-            self._tell(db, number)
+            self._tell(db, number, held.pictures)
             self._store.when_committed(self.news.set)
             return number
 
@@ -240,36 +238,34 @@ class Proposals:
         if end is not None:
             end.set()
 
-    def _tell(self, db: apsw.Connection, number: ProposalNumber) -> None:
-        """The event with the whole proposal as it stands in this transaction; it is for the user's eyes."""
-        proposal = proposal_rows.by_number(db, number)
-        assert proposal is not None
-        self._keep(
-            db,
-            number,
-            ProposalChanged(
-                number=number,
-                tool=proposal.tool,
-                arguments=proposal.arguments,
-                text=proposal.text,
-                state=proposal.state,
-                expire_time=proposal.expire_time,
-                outcome=proposal.outcome,
-            ),
-        )
+    def _tell(self, db: apsw.Connection, number: ProposalNumber, pictures: Sequence[str] = ()) -> None:
+        """The event with the whole proposal as it stands in this transaction; it is for the user's eyes.
 
-    def _keep(self, db: apsw.Connection, number: ProposalNumber, body: Body) -> None:
-        """An event of the agent and the turn that have asked."""
+        `pictures` are shown before it, by their stored names.
+        """
         proposal = proposal_rows.by_number(db, number)
         assert proposal is not None
-        event = NewEvent(
-            agent=proposal.agent,
-            agent_name=proposal.agent_name,
-            turn=proposal.turn,
-            time=self._clock.now(),
-            body=body,
+        caption = sentences.PROPOSED_PICTURE.format(number=number)
+        changed = ProposalChanged(
+            number=number,
+            tool=proposal.tool,
+            arguments=proposal.arguments,
+            text=proposal.text,
+            state=proposal.state,
+            expire_time=proposal.expire_time,
+            outcome=proposal.outcome,
         )
-        self._events.keep(db, event)
+        shown = [PictureShown(image=one, caption=caption, answered=()) for one in pictures]
+        bodies: list[Body] = [*shown, changed]
+        for body in bodies:
+            event = NewEvent(
+                agent=proposal.agent,
+                agent_name=proposal.agent_name,
+                turn=proposal.turn,
+                time=self._clock.now(),
+                body=body,
+            )
+            self._events.keep(db, event)
 
 
 def body_of(number: int, *, yes: bool) -> bytes:
