@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from onechat_runtime.clock import Clock
+from onechat_runtime.errors import StartRefused
 from onechat_runtime.health import HealthBoard
 from onechat_runtime.outbox import Outbox
 from onechat_runtime.store import Store
@@ -16,7 +17,7 @@ from onechat_whatsapp.link_servicer import LinkServicer
 from onechat_whatsapp.notices import Notices
 from onechat_whatsapp.pairing import Pairing
 from onechat_whatsapp.silence import NameOf, Silence
-from onechat_whatsapp.wire.ports import WhatsAppWire
+from onechat_whatsapp.wire.ports import SessionUnreadable, WhatsAppWire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +49,11 @@ async def opened_link(
 
     `outbox` has the sender of notices.py. `name_of` tells what the user knows a chat by, `waiting` how many
     batches are not yet with the agent; `unlinked` is called once a link was ended here. `zone` is the user's.
+    Raises StartRefused where nobody can tell whether there is a session.
     """
     notices = Notices(outbox, clock)
     link = Link(store, notices, board, clock, zone)
-    await link.open(session=await wire.is_linked())
+    await link.open(session=await _has_session(wire))
     connecting = Connecting(wire, link, store, clock, unlinked=unlinked)
     pairing = Pairing(wire, link, connecting, store, notices, clock)
     silence = Silence(store, link, notices, board, name_of, wire.me, clock, zone)
@@ -65,3 +67,13 @@ async def opened_link(
         hears=(pairing.hear, link.hear, silence.hear),  # what a pairing has linked, connects
         background=(link.run, connecting.run, pairing.run, silence.run),
     )
+
+
+async def _has_session(wire: WhatsAppWire) -> bool:
+    try:
+        return await wire.is_linked()
+    except SessionUnreadable as error:
+        raise StartRefused(
+            f"the WhatsApp session, whatsapp/session.db in the data folder, cannot be read ({error}): end "
+            "what else uses it, or see what is wrong with it, then start again"
+        ) from error

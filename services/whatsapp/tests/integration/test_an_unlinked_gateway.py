@@ -69,3 +69,15 @@ def test_a_second_gateway_on_the_same_data_refuses_to_start(tmp_path):
     assert said.startswith(f"onechat {NAME}: ")
     assert said.count("\n") == 1
     assert "in use by process" in said
+
+
+def test_a_session_of_which_nobody_can_tell_whether_it_is_one_is_said_at_the_start(tmp_path):
+    """It must be taken neither for none, which would be told as lost, nor for a fault of the program."""
+    (tmp_path / NAME / "session.db").mkdir(parents=True, mode=0o700)
+    (tmp_path / NAME).chmod(0o700)
+
+    code, said = start_in_vain(NAME, tmp_path)
+
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "session.db in the data folder, cannot be read" in said
