@@ -26,10 +26,11 @@ from onechat_whatsapp.adapters.agent import Agent
 from onechat_whatsapp.batching import PENDING_MOST, Batching
 from onechat_whatsapp.catch_up import CatchUp
 from onechat_whatsapp.directory import Directory
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.handover import Handover
 from onechat_whatsapp.reading import Reading
 from onechat_whatsapp.wire.events import CaughtUp, Connected, Heard, WireEvent
-from onechat_whatsapp.wire.ports import Contact, GroupRow, Me, WhatsAppWire
+from onechat_whatsapp.wire.ports import GroupRow, Me, WhatsAppWire
 
 from bench.figures import Figure, figure, milliseconds, ratio
 from bench.noted_agent import NotedAgent, noted_agent

@@ -13,8 +13,9 @@ import apsw
 from onechat_runtime.clock import SystemClock
 from onechat_whatsapp.directory import Directory
 from onechat_whatsapp.domain.name_search import folded
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.finding import Finding
-from onechat_whatsapp.wire.ports import Contact, GroupRow, Me, WhatsAppWire
+from onechat_whatsapp.wire.ports import GroupRow, Me, WhatsAppWire
 from onechat_whatsapp.wire.session_file import SessionFile
 
 from bench.baselines import Call, time_of

@@ -7,8 +7,9 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.wire.events import WireDown
-from onechat_whatsapp.wire.ports import Contact, GroupRow, NotSent, OutcomeUnknown, WireGone
+from onechat_whatsapp.wire.ports import GroupRow, NotSent, OutcomeUnknown, WireGone
 
 from tests.fakes.whatsapp_account import OWNER, Sent, WhatsAppAccount
 from tests.fakes.whatsapp_scripts import BOB, BOB_LID, GARDEN, heard

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.wire.events import (
     Banned,
     CaughtUp,
@@ -22,7 +23,6 @@ from onechat_whatsapp.wire.events import (
     WireEvent,
 )
 from onechat_whatsapp.wire.ports import (
-    Contact,
     DialFailed,
     GroupRow,
     LibraryMissing,

@@ -23,10 +23,11 @@ from onechat_whatsapp.adapters import send_rows
 from onechat_whatsapp.chat_servicer import ChatServicer
 from onechat_whatsapp.chat_wiring import ChatRooms, opened_chats
 from onechat_whatsapp.directory import Directory
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.domain.records import OutgoingMessage
 from onechat_whatsapp.finding import Finding
 from onechat_whatsapp.sending import Sending
-from onechat_whatsapp.wire.ports import Contact, GroupRow
+from onechat_whatsapp.wire.ports import GroupRow
 
 from tests.fakes.clock import ManualClock
 from tests.fakes.stores import store_at

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from onechat_whatsapp.wire.ports import Contact, GroupRow, Me
+from onechat_whatsapp.domain.names import Contact
+from onechat_whatsapp.wire.ports import GroupRow, Me
 
 from tests.fakes.whatsapp_account import WhatsAppAccount
 from tests.fakes.whatsapp_events import keyless, library_jid, plain, proto, said, text, through_bytes

@@ -13,8 +13,9 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.wire.events import WireDown, WireEvent
-from onechat_whatsapp.wire.ports import Contact, GroupRow, Me, NotSent, OutcomeUnknown, WireGone
+from onechat_whatsapp.wire.ports import GroupRow, Me, NotSent, OutcomeUnknown, WireGone
 
 from tests.fakes.whatsapp_account import WhatsAppAccount
 

@@ -14,9 +14,10 @@ from onechat_runtime.clock import Clock
 from onechat_whatsapp.domain.chat_ids import LIDS, NUMBERS, ChatId, Jid, bare, is_group, is_person, server_of
 from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.errors import ChatUnknown, NotConnected, NotLinked
 from onechat_whatsapp.wire.events import GroupRenamed, WireEvent
-from onechat_whatsapp.wire.ports import Contact, WhatsAppWire, WireGone
+from onechat_whatsapp.wire.ports import WhatsAppWire, WireGone
 
 GROUPS_KEPT_S: Final = 3600.0
 GROUPS_AGAIN_S: Final = 60.0  # before they are asked for anew, for a group that is not among them

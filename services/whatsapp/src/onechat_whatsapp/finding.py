@@ -15,9 +15,9 @@ from onechat_whatsapp.directory import Directory, named
 from onechat_whatsapp.domain.chat_ids import Jid, is_group
 from onechat_whatsapp.domain.identities import Own
 from onechat_whatsapp.domain.name_search import FOUND_MAX, NamedChat, found, shown_name
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.domain.own_number import hidden
 from onechat_whatsapp.errors import NamesNotReady, NotConnected
-from onechat_whatsapp.wire.ports import Contact
 
 READY_AFTER: Final = timedelta(minutes=30)  # of a link; an address book without a name is then taken as such
 NO_GROUPS: Final = (

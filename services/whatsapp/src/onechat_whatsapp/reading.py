@@ -19,7 +19,7 @@ from onechat_whatsapp.domain.ids import MessageId
 from onechat_whatsapp.domain.mentions import with_names
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.domain.name_search import NamedChat
-from onechat_whatsapp.domain.names import Card, Names
+from onechat_whatsapp.domain.names import Names
 from onechat_whatsapp.domain.own_number import cut, hidden
 from onechat_whatsapp.errors import NotConnected, NotLinked
 from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, PairingStatus, WireEvent
@@ -157,16 +157,7 @@ class Reading:
     async def _know_names(self) -> None:
         if self._clock.monotonic() >= self._names_due:
             self._names_due = self._clock.monotonic() + NAMES_KEPT_S
-            self._names = self._names.with_cards(
-                Card(
-                    id=bare(row.id),
-                    full_name=row.full_name,
-                    first_name=row.first_name,
-                    business_name=row.business_name,
-                    push_name=row.push_name,
-                )
-                for row in await self._wire.contacts()
-            )
+            self._names = self._names.with_contacts(await self._wire.contacts())
 
     async def _know_groups(self) -> None:
         if self._clock.monotonic() >= self._groups_due:

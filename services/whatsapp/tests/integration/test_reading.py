@@ -9,11 +9,12 @@ from onechat_whatsapp.domain.batch_wording import TEXT_MAX
 from onechat_whatsapp.domain.chat_ids import ChatId
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.domain.own_number import READ_MAX
 from onechat_whatsapp.errors import NotConnected
 from onechat_whatsapp.reading import GROUPS_AGAIN_S, IDS_AGAIN_S, NAMES_KEPT_S, Reading
 from onechat_whatsapp.wire.events import Connected, GroupRenamed, Heard, WireEvent
-from onechat_whatsapp.wire.ports import Contact, Me
+from onechat_whatsapp.wire.ports import Me
 
 from tests.fakes.clock import ManualClock
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount

@@ -17,7 +17,8 @@ from typing import Any
 
 import apsw
 import pytest
-from onechat_whatsapp.wire.ports import Contact, DialFailed, NotSent, WireGone
+from onechat_whatsapp.domain.names import Contact
+from onechat_whatsapp.wire.ports import DialFailed, NotSent, WireGone
 from onechat_whatsapp.wire.supervisor import WhatsAppSupervisor
 from onechat_whatsapp.wire_child.send_failures import failure_of
 from onechat_whatsapp.wire_child.translation import WANTED

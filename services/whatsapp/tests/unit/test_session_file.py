@@ -2,7 +2,8 @@
 
 import apsw
 import pytest
-from onechat_whatsapp.wire.ports import Contact, SessionUnreadable
+from onechat_whatsapp.domain.names import Contact
+from onechat_whatsapp.wire.ports import SessionUnreadable
 from onechat_whatsapp.wire.session_file import SessionFile
 
 from tests.fakes.whatsapp_account import OWNER, WhatsAppAccount

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.wire.events import WireEvent
 
 
@@ -58,18 +59,6 @@ class Me:
     number: str  #: "15550001111@s.whatsapp.net"
     lid: str  #: "99887766554433@lid"; "" while WhatsApp has given none
     push_name: str  #: what the user calls themselves; may be ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contact:
-    """A person that the session knows. One person may have two: one by number, one by LID. The user's own
-    entry is among them. Names come from the phone some minutes after the link; until then they are ""."""
-
-    id: str  #: by number or LID
-    full_name: str  #: as it is written in the user's address book
-    first_name: str  #: likewise
-    push_name: str  #: what the person calls themselves
-    business_name: str  #: of a business that WhatsApp has checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

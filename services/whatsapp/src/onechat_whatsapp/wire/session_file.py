@@ -14,7 +14,8 @@ from typing import Any, Final
 import apsw
 
 from onechat_whatsapp.domain.chat_ids import LIDS, NUMBERS, bare, jid, user_of
-from onechat_whatsapp.wire.ports import Contact, Me, SessionUnreadable
+from onechat_whatsapp.domain.names import Contact
+from onechat_whatsapp.wire.ports import Me, SessionUnreadable
 
 BUSY_MS: Final = 2_000  # how long a read waits for the child's write
 

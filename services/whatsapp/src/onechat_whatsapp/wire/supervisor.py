@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.wire.calls import (
     Answer,
     AskGroups,
@@ -34,7 +35,6 @@ from onechat_whatsapp.wire.calls import (
 )
 from onechat_whatsapp.wire.events import GroupRenamed, Heard, Undecryptable, WireDown, WireEvent
 from onechat_whatsapp.wire.ports import (
-    Contact,
     DialFailed,
     GroupRow,
     LibraryMissing,
