@@ -88,6 +88,7 @@ async def test_a_kill_at_any_place_of_a_group_messages_way_takes_it_once_and_ans
     assert (states.count("unknown"), states.count("sent"), len(states)) == (2, len(said) - 2, len(said))
 
 
+@pytest.mark.soak
 async def test_a_kill_at_any_place_of_an_albums_way_in_a_group_gives_it_whole_and_once(
     scene: Scene[Echo],
 ) -> None:
@@ -106,6 +107,7 @@ async def test_a_kill_at_any_place_of_an_albums_way_in_a_group_gives_it_whole_an
         assert [scene.agent.images[name] for name in delivery.images] == [PNG, GIF]
 
 
+@pytest.mark.soak
 async def test_a_kill_at_any_place_of_a_members_private_message_answers_it_there(
     scene: Scene[Echo],
 ) -> None:

@@ -50,6 +50,7 @@ async def test_a_kill_at_any_place_of_a_messages_way_loses_and_repeats_nothing(
     _assert_shown(scene.api.texts(), [f"echo of {text}" for text in [*said, "the end"]])
 
 
+@pytest.mark.soak
 async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene[AgentServicer]) -> None:
     for place in COMMAND_PLACES:
         scene.api.say(f"/usage {place}")
@@ -64,6 +65,7 @@ async def test_a_kill_at_any_place_of_a_commands_way_runs_it_once(scene: Scene[A
     _assert_shown(scene.api.texts(), [f"did {line}" for line in lines])
 
 
+@pytest.mark.soak
 async def test_a_kill_at_any_place_of_an_albums_way_gives_one_message_with_all_its_pictures(
     scene: Scene[AgentServicer],
 ) -> None:
@@ -97,6 +99,7 @@ async def test_a_kill_at_any_place_of_a_long_texts_way_gives_it_once_and_whole(
     assert scene.agent.texts() == [*(f"{place.ljust(4096, '-')}its rest" for place in places), "the end"]
 
 
+@pytest.mark.soak
 async def test_a_kill_at_any_place_of_a_pictures_way_shows_it_once(scene: Scene[AgentServicer]) -> None:
     scene.agent.images["0123456789abcdef.png"] = PNG
     for place in OUT_PLACES:
