@@ -3,8 +3,7 @@
 What it refuses because of what it was asked is a ScheduleRefused (domain/schedule.py) in its own words.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from datetime import UTC
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from onechat.scheduler.v1 import scheduler_service_pb2 as service
 from onechat.scheduler.v1 import scheduler_service_pb2_grpc
 from onechat_runtime.errors import RemoteError
 
+from onechat_agent.adapters.refusals import refusals_of
 from onechat_agent.domain.chat import AgentId
 from onechat_agent.domain.schedule import Planned, Schedule, ScheduleRefused
 
@@ -20,9 +20,7 @@ CALL_S: Final = 5.0  # the contract's
 PAGE: Final = 1_000  # the most that it gives at once
 NUMBER_MAX: Final = 2**63 - 1  # what its ids travel as holds no more
 
-_REFUSALS: Final = frozenset(
-    {"STORE_FULL", *(name.removeprefix("ERROR_REASON_") for name in service.ErrorReason.keys())}  # noqa: SIM118
-)
+_refusals: Final = refusals_of(service.ErrorReason, ScheduleRefused)
 
 
 class SchedulerClient:
@@ -91,17 +89,6 @@ class SchedulerClient:
         """Removes all of an owner's; that there are none is fine."""
         request = service.DeleteScheduleRequest(owner_id=owner, request_id=request_id)
         await self._stub.DeleteSchedule(request, timeout=CALL_S)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turns what the service refuses for good reason into a ScheduleRefused."""
-    try:
-        yield
-    except RemoteError as error:
-        if error.reason in _REFUSALS and error.message:
-            raise ScheduleRefused(error.message) from None
-        raise
 
 
 def _schedule(found: service.Schedule) -> Schedule:

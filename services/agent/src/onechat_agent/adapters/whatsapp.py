@@ -5,8 +5,7 @@ What it refuses because of what it was asked, or because of how the link is, is 
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,8 +14,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as service
 from onechat.whatsapp.v1 import whatsapp_service_pb2_grpc
-from onechat_runtime.errors import RemoteError
 
+from onechat_agent.adapters.refusals import refusals_of
 from onechat_agent.domain.whatsapp import (
     Chat,
     ChatKind,
@@ -36,13 +35,7 @@ COMMAND_S: Final = 25.0  # for pairing and unlinking: below what a command line'
 PAGE: Final = 20  # chats, the most that are given at once
 PIECE: Final = 65_536  # bytes of an image
 
-# What the gateway refuses for a reason that its sentence explains; anything else is a fault.
-_REFUSALS: Final = frozenset(
-    {
-        "STORE_FULL",
-        *(name.removeprefix("ERROR_REASON_") for name in service.ErrorReason.keys()),  # noqa: SIM118
-    }
-)
+_refusals: Final = refusals_of(service.ErrorReason, WhatsAppRefused)
 _LINKS: Final = {
     service.LINK_STATE_NOT_LINKED: LinkState.NOT_LINKED,
     service.LINK_STATE_CONNECTED: LinkState.CONNECTED,
@@ -129,17 +122,6 @@ async def _parts(
         for start in range(0, len(image), PIECE):
             yield service.SendMessageRequest(chunk=Chunk(content=image[start : start + PIECE]))
         yield service.SendMessageRequest(chunk=Chunk(sha256=hashlib.sha256(image).digest()))
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turns what the gateway refuses for good reason into a WhatsAppRefused."""
-    try:
-        yield
-    except RemoteError as error:
-        if error.reason in _REFUSALS and error.message:
-            raise WhatsAppRefused(error.message) from None
-        raise
 
 
 def _chat(found: service.Chat) -> Chat:
