@@ -10,7 +10,8 @@ __all__ = ["BadPage", "BadRequestId"]
 
 
 class PhoneInvalid(ServiceError):
-    """This is no phone number in international form. Write it like +1 555 000 2222, country code first."""
+    """This is no phone number in international form. Write it like +1 555 000 2222: the country's code first,
+    with no 0 before it."""
 
     code, reason = StatusCode.INVALID_ARGUMENT, "PHONE_INVALID"
 

@@ -5,17 +5,13 @@ from typing import Final, NewType
 
 PhoneNumber = NewType("PhoneNumber", str)  #: 7 to 15 digits that begin with the country's code
 
-DIGITS: Final = range(7, 16)  # E.164 has at most 15; the shortest numbers of a country have 4 after its code
-HOW: Final = (
-    "Write the phone number in international form: the country's code first, no 0 before it, such as "
-    "+1 555 000 2222."
-)
+LENGTHS: Final = range(7, 16)  # in digits; E.164 has at most 15; the shortest numbers of a country have 4 after its code
 _DIGITS: Final = frozenset("0123456789")
 _BETWEEN: Final = frozenset({"Zs", "Pd", "Cf"})  # spaces, dashes, and the unseen marks of a copied number
 
 
 class NoPhoneNumber(ValueError):
-    """The text is no phone number in international form; HOW says what is."""
+    """The text is no phone number in international form, which begins with the country's code and no 0."""
 
 
 def number_in(text: str) -> PhoneNumber:
@@ -26,7 +22,7 @@ def number_in(text: str) -> PhoneNumber:
     if "(0)" in bare or not _brackets_match(bare):
         raise NoPhoneNumber
     digits = bare.replace("(", "").replace(")", "")
-    if not set(digits) <= _DIGITS or len(digits) not in DIGITS or digits.startswith("0"):
+    if not set(digits) <= _DIGITS or len(digits) not in LENGTHS or digits.startswith("0"):
         raise NoPhoneNumber
     return PhoneNumber(digits)
 
