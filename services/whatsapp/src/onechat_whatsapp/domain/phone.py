@@ -5,7 +5,7 @@ from typing import Final, NewType
 
 PhoneNumber = NewType("PhoneNumber", str)  #: 7 to 15 digits that begin with the country's code
 
-LENGTHS: Final = range(7, 16)  # in digits; E.164 has at most 15; the shortest numbers of a country have 4 after its code
+LENGTHS: Final = range(7, 16)  # digits: E.164 has at most 15; the shortest have 4 after a country's code
 _DIGITS: Final = frozenset("0123456789")
 _BETWEEN: Final = frozenset({"Zs", "Pd", "Cf"})  # spaces, dashes, and the unseen marks of a copied number
 
