@@ -75,5 +75,5 @@ async def _has_session(wire: WhatsAppWire) -> bool:
     except SessionUnreadable as error:
         raise StartRefused(
             f"the WhatsApp session, whatsapp/session.db in the data folder, cannot be read ({error}): end "
-            "what else uses it, or see what is wrong with it, then start again"
+            "what else uses it, or see to it that this user may read it, then start again"
         ) from error

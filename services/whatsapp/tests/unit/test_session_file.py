@@ -53,6 +53,16 @@ def test_what_is_no_session_holds_nothing(tmp_path, content):
     assert (session.number_of("1@lid"), session.lid_of(BOB)) == ("", "")
 
 
+@pytest.mark.parametrize("target", ["session.db", "nothing"], ids=["to itself", "to nothing"])
+def test_a_session_that_cannot_be_opened_is_not_said_to_be_none(tmp_path, target):
+    """Such as one that was put back by another user: whoever is told that it is lost would unlink it."""
+    path = tmp_path / "session.db"
+    path.symlink_to(tmp_path / target)
+
+    with pytest.raises(SessionUnreadable, match="unable to open"):
+        SessionFile(path).is_linked()
+
+
 def test_a_session_that_is_damaged_holds_what_can_be_read_and_raises_nothing(session):
     """The gateway goes on without it, and says that it is not linked."""
     whole = session.path.read_bytes()

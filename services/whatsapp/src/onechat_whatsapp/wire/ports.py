@@ -21,7 +21,7 @@ class WireGone(Exception):
 
 
 class SessionUnreadable(Exception):
-    """The session is there and cannot be read now: another program holds its file."""
+    """The session is there and cannot be read now: another program holds its file, or it is another user's."""
 
 
 class DialFailed(Exception):

@@ -6,6 +6,7 @@ Names are read as bytes, since people give them to themselves and the library ke
 """
 
 import contextlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,6 +96,8 @@ class SessionFile:
         try:
             connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         except apsw.CantOpenError:
+            if os.path.lexists(self.path):  # another user's, or behind a link to a disk that is not there
+                raise
             yield None
             return
         try:
