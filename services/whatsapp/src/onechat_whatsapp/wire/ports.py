@@ -21,7 +21,7 @@ class WireGone(Exception):
 
 
 class SessionUnreadable(Exception):
-    """The session is there and cannot be read now: another program holds its file, or it is another user's."""
+    """The session is there, but cannot be read now: another holds its file, or it is another user's."""
 
 
 class DialFailed(Exception):
