@@ -23,7 +23,8 @@ class LinkedAlready(ServiceError):
 
 
 class PairingRuns(ServiceError):
-    """A pairing is under way. Use its code, or wait until it ends, within three minutes."""
+    """A pairing is under way. Use its code; or wait until it ends, within three minutes; or end it now by
+    /whatsapp unlink."""
 
     code, reason = StatusCode.FAILED_PRECONDITION, "PAIRING_RUNS"
 

@@ -17,7 +17,14 @@ from onechat_runtime.store import Store
 from onechat_whatsapp import errors
 from onechat_whatsapp.connecting import Connecting
 from onechat_whatsapp.domain import notices as words
-from onechat_whatsapp.domain.pairing import CODE_S, SENTENCES, Failure, failure_in, failure_of, is_rubbish
+from onechat_whatsapp.domain.pairing import (
+    CODE_S,
+    SENTENCES,
+    Failure,
+    failure_in,
+    failure_of,
+    is_unusable_session,
+)
 from onechat_whatsapp.domain.phone import NoPhoneNumber, PhoneNumber, number_in
 from onechat_whatsapp.link import Link
 from onechat_whatsapp.notices import Notices
@@ -149,7 +156,7 @@ class Pairing:
         try:
             await self._wire.start()
         except DialFailed as error:
-            if not is_rubbish(str(error)):
+            if not is_unusable_session(str(error)):
                 raise
             log.warning("session_unusable", why=str(error))
             await self._wire.forget()  # nothing is linked by it, and it would be in the way for ever

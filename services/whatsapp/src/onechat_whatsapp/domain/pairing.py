@@ -62,7 +62,7 @@ _STATUSES: Final = {
 }
 _PHONE: Final = ("too short", "international phone number", "too long")
 # What SQLite says of a file that it can make nothing of, such as a half of one that was put back by hand.
-_RUBBISH: Final = ("file is not a database", "malformed", "unable to open database file")
+_UNUSABLE: Final = ("file is not a database", "malformed", "unable to open database file")
 _OFTEN: Final = ("429", "rate-overlimit", "rate overlimit", "too many")
 
 
@@ -73,9 +73,9 @@ def failure_of(status: str) -> Failure | None:
     return Failure.REFUSED if status.startswith("err") else None
 
 
-def is_rubbish(fault: str) -> bool:
+def is_unusable_session(fault: str) -> bool:
     """Whether a connection fails, as `fault` says, for what is left of a session that can't be used."""
-    return any(words in fault for words in _RUBBISH)
+    return any(words in fault for words in _UNUSABLE)
 
 
 def failure_in(refusal: str) -> Failure:
