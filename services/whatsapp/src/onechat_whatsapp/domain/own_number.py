@@ -24,18 +24,13 @@ _TELLING: Final = 8  # so many digits in a row are no chance, even within a long
 _SHORTEST: Final = 5  # of a national form; the smallest countries have no fewer
 _ABROAD: Final = "00|011|0011|0111|010|810|009|119"  # dialled before a calling code
 _AT_HOME: Final = "044|045|06|80|01|02|0|8"  # dialled before an area's code
-_KEPT_AT_HOME: Final = {
-    "1": "",
-    "7": "8?",
-    "229": "(?:01|0)?",
-}  # and left there behind the calling code; else a 0
+# What is dialled at home and often left there behind a calling code; behind all others a 0.
+_KEPT_AT_HOME: Final = {"1": "", "7": "8?", "229": "(?:01|0)?"}
 _PLUS: Final = "+＋﹢"
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "（": "）"}
 _MARKS: Final = frozenset({"Mn", "Me"})  # the square around a digit, and the choice of its picture
-_CLOSE: Final = re.compile(
-    r"[^@,;:\r\n\v\f\x85\u2028\u2029]{0,3}"
-)  # between what is dialled before and the number
-
+# What may stand between the number and what is dialled before it.
+_CLOSE: Final = re.compile(r"[^@,;:\r\n\v\f\x85\u2028\u2029]{0,3}")
 _UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0")  # fillers: letters only to Unicode
 _TAG_ZERO: Final = 0xE0030  # of ten digits that nobody sees, and a model may read
 _ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+|.", re.DOTALL)  # as links have it: "%20", "%C2%A0"
