@@ -1,14 +1,18 @@
 """The calls of WhatsAppService about chats: finding them, sending to them. Part of servicer.py's servicer."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Final
 
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
 
 from onechat_whatsapp.adapters import chat_contract
 from onechat_whatsapp.directory import Directory
+from onechat_whatsapp.errors import NamesNotReady, NotConnected
 from onechat_whatsapp.finding import Finding
 from onechat_whatsapp.sending import Sending
+from onechat_whatsapp.wire.ports import SessionUnreadable
+
+HELD: Final = "The WhatsApp session cannot be read just now: another program holds its file. Try again later."
 
 
 class ChatServicer:
@@ -21,14 +25,20 @@ class ChatServicer:
 
     async def FindChats(self, request: v1.FindChatsRequest, context: Any) -> v1.FindChatsResponse:
         start, count = chat_contract.found_place(request)
-        page = await self._finding.find(request.name, start=start, count=count)
+        try:
+            page = await self._finding.find(request.name, start=start, count=count)
+        except SessionUnreadable as error:
+            raise NamesNotReady(HELD) from error
         return chat_contract.found_page(page.chats, start, more=page.more, groups_missing=page.groups_missing)
 
     async def SendMessage(
         self, requests: AsyncIterator[v1.SendMessageRequest], context: Any
     ) -> v1.SendMessageResponse:
         asked = await chat_contract.asked_send(requests)
-        answer = await self._sending.send(asked.request_id, asked.message, asked.image_fault)
+        try:
+            answer = await self._sending.send(asked.request_id, asked.message, asked.image_fault)
+        except SessionUnreadable as error:  # it is read before anything is sent, and not after
+            raise NotConnected(f"Nothing was sent. {HELD}") from error
         send = chat_contract.send_to_proto(answer.record)
         return v1.SendMessageResponse(send=send, other_message=answer.other_message)
 

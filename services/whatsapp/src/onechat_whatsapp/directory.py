@@ -17,7 +17,7 @@ from onechat_whatsapp.domain.name_search import ChatKind, NamedChat
 from onechat_whatsapp.domain.names import Contact
 from onechat_whatsapp.errors import ChatUnknown, NotConnected, NotLinked
 from onechat_whatsapp.wire.events import GroupRenamed, WireEvent
-from onechat_whatsapp.wire.ports import WhatsAppWire, WireGone
+from onechat_whatsapp.wire.ports import SessionUnreadable, WhatsAppWire, WireGone
 
 GROUPS_KEPT_S: Final = 3600.0
 GROUPS_AGAIN_S: Final = 60.0  # before they are asked for anew, for a group that is not among them
@@ -137,10 +137,10 @@ class Directory:
             return True
         try:
             own = await self.own()
-        except NotLinked:
+            meant = [own.meant(written) for written in (one, other)]
+            persons = [await self._person(chat) for chat in meant if chat is not None]
+        except (NotLinked, SessionUnreadable):
             return False
-        meant = [own.meant(written) for written in (one, other)]
-        persons = [await self._person(chat) for chat in meant if chat is not None]
         return len(persons) == len(meant) and persons[0] == persons[1]
 
     async def _must_be_in(self, group: Jid, shown: ChatId) -> None:
