@@ -86,3 +86,15 @@ def test_a_session_that_another_program_holds_is_not_said_to_be_none(session):
     other.execute("COMMIT")
     assert busy.is_linked()
     assert busy.me() == OWNER
+
+
+def test_what_a_link_leads_to_is_deleted_as_well(session):
+    """Whoever has it can read the account, and the user is told that nothing of it is left."""
+    elsewhere = session.path.with_name("elsewhere.db")
+    session.path.rename(elsewhere)
+    session.path.symlink_to(elsewhere)
+    assert session.is_linked()
+
+    session.delete()
+
+    assert list(session.path.parent.iterdir()) == []

@@ -77,9 +77,10 @@ class SessionFile:
         return jid(str(rows[0][0]), LIDS) if rows else ""
 
     def delete(self) -> None:
-        """Remove it, with what SQLite keeps beside it. Nobody may hold it any more."""
-        for end in ("", "-wal", "-shm", "-journal"):
-            Path(f"{self.path}{end}").unlink(missing_ok=True)
+        """Remove it, also from behind a link, with what SQLite keeps beside it. Nobody may hold it then."""
+        for path in (os.path.realpath(self.path), self.path):
+            for end in ("", "-wal", "-shm", "-journal"):
+                Path(f"{path}{end}").unlink(missing_ok=True)
 
     def _rows(self, query: str, *values: str) -> Rows:
         try:
