@@ -7,12 +7,11 @@ from typing import Final
 
 from onechat.common.v1.chunk_pb2 import Chunk
 from onechat.whatsapp.v1 import whatsapp_service_pb2 as v1
-from onechat_runtime.errors import BadPage
 
 from onechat_whatsapp.domain.name_search import FOUND_MAX, ChatKind, NamedChat
 from onechat_whatsapp.domain.pictures import IMAGE_BYTES_MAX, PIECE_BYTES_MAX, TOO_LARGE
 from onechat_whatsapp.domain.records import OutgoingMessage, SendRecord, SendState
-from onechat_whatsapp.errors import MessageEmpty
+from onechat_whatsapp.errors import BadPage, MessageEmpty
 
 CONTACTS_MAX: Final = 1_000  # of ListContacts
 CONTACTS_USUAL: Final = 100
