@@ -100,7 +100,15 @@ class Batching:
 
         While the disk is full it waits.
         """
-        count = await once_there_is_room(self._clock, self._release_gathered)
+
+        async def release() -> int:
+            async with self._storing:
+                await self._store_pending()
+                count = await self._store.write(self._release)
+                self._holding = False
+            return count
+
+        count = await once_there_is_room(self._clock, release)
         log.info("caught_up", batches=count)
         self._reached("batches_released")
         self._handover.open()
@@ -183,13 +191,6 @@ class Batching:
     def _closed(self, db: apsw.Connection, chat: ChatId) -> list[Batch]:
         """What has gathered of `chat`, out of the store: one batch, but for two chats that became one."""
         return [_batch_of(db, messages) for messages in split_by_size(batch_rows.take_gathered(db, chat))]
-
-    async def _release_gathered(self) -> int:
-        async with self._storing:
-            await self._store_pending()
-            count = await self._store.write(self._release)
-            self._holding = False
-        return count
 
     def _release(self, db: apsw.Connection) -> int:
         batches = [
