@@ -19,7 +19,7 @@ run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
 test: setup ## set everything up and pass the tests, in under five minutes
-	@$(PYTEST) -n 4 --dist worksteal -m "not soak and not deploy" -q
+	@$(PYTEST) -n 3 --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
 	@$(PYTEST) -n 3 --dist worksteal -m soak -q --timeout 1500
