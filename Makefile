@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # Modules are compiled once, not in each of the many processes that tests start.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 UV := $(BIN)/uv
+# One process more than there are processors, since tests wait for children; not many more, for each collects them all.
+WORKERS := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 1 : 8 )))
 MEMBERS := protos runtime services/agent services/memory services/whatsapp services/telegram services/scheduler cli demo
 PROTOS := $(shell find protos -name '*.proto' -o -name hatch_build.py) protos/pyproject.toml
 ENGINE ?=
@@ -18,11 +20,11 @@ help: ## print this help
 run: setup ## set everything up, start the five services here, open the chat
 	@$(BIN)/onechat chat --up
 
-test: setup ## set everything up and pass the tests, in under five minutes
-	@$(PYTEST) -n 3 --dist worksteal -m "not soak and not deploy" -q
+test: setup ## set everything up and pass the tests: six minutes on two processors, fewer on more
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak and not deploy" -q
 
 test-soak: setup ## the long kill and fuzz runs
-	@$(PYTEST) -n 3 --dist worksteal -m soak -q --timeout 1500
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -m soak -q --timeout 1500
 
 test-deploy: setup ## build and start the real compose.yaml on a container engine
 	@PYTEST_DEBUG_TEMPROOT=$${TMPDIR:-/tmp} $(PYTEST) -m deploy -q --timeout 1500
