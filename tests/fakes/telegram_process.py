@@ -3,18 +3,16 @@
 Forked from a process that has imported everything and used no gRPC, so that a test can afford many of them.
 """
 
-import asyncio
 import multiprocessing
 import os
-import signal
-from collections import Counter
-from collections.abc import Callable, Mapping
-from multiprocessing.process import BaseProcess
+from collections.abc import Mapping
 from pathlib import Path
 
 from onechat_runtime.server import run_service
 from onechat_telegram.__main__ import NAME, run
 from onechat_telegram.config import TelegramSettings
+
+from tests.fakes.killed_at import KilledAt, killer
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 # With what the libraries import only once they are used.
@@ -22,30 +20,13 @@ _LATE = ["anyio._backends._asyncio", "h11", "httpcore", "uvloop"]
 _CONTEXT.set_forkserver_preload(["onechat_telegram.__main__", __name__, *_LATE])
 
 
-class TelegramProcess:
+class TelegramProcess(KilledAt):
     """One run of the service; `place` is where it kills itself, at its `nth` pass, or nowhere."""
 
     def __init__(self, data: Path, environ: Mapping[str, str], place: str = "", nth: int = 1) -> None:
-        self._process: BaseProcess = _CONTEXT.Process(
-            target=_serve, args=(str(data), dict(environ), place, nth), daemon=True
+        super().__init__(
+            _CONTEXT.Process(target=_serve, args=(str(data), dict(environ), place, nth), daemon=True)
         )
-        self._process.start()
-
-    async def killed(self, within_s: float = 20.0) -> None:
-        """Return once it has killed itself."""
-        await asyncio.to_thread(self._process.join, within_s)
-        assert self._process.exitcode == -signal.SIGKILL, f"ended with {self._process.exitcode}"
-
-    async def kill(self) -> None:
-        """SIGKILL, wherever it is."""
-        self._process.kill()
-        await asyncio.to_thread(self._process.join, 10)
-
-    async def stop(self) -> int | None:
-        """SIGTERM; its exit code."""
-        self._process.terminate()
-        await asyncio.to_thread(self._process.join, 15)
-        return self._process.exitcode
 
 
 def _serve(data: str, environ: Mapping[str, str], place: str, nth: int) -> None:
@@ -57,16 +38,5 @@ def _serve(data: str, environ: Mapping[str, str], place: str, nth: int) -> None:
     for variable in [name for name in os.environ if name.startswith(("ONECHAT_", "TELEGRAM_"))]:
         del os.environ[variable]
     os.environ.update(environ | {"ONECHAT_DATA": data, "ONECHAT_TELEGRAM_ADDRESS": "127.0.0.1:0"})
-    reached = _killer(place, nth)
+    reached = killer(place, nth)
     raise SystemExit(run_service(NAME, TelegramSettings, lambda settings: run(settings, reached)))
-
-
-def _killer(place: str, nth: int) -> Callable[[str], None]:
-    passed: Counter[str] = Counter()
-
-    def reached(name: str) -> None:
-        passed[name] += 1
-        if name == place and passed[name] == nth:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return reached

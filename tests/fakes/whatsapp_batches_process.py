@@ -8,17 +8,15 @@ import asyncio
 import multiprocessing
 import os
 import random
-import signal
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from onechat_whatsapp.domain.messages import Message
 from onechat_whatsapp.wire.events import CaughtUp, Connected
 
+from tests.fakes.killed_at import KilledAt, killer
 from tests.fakes.whatsapp_batches import NOON, rooms_at
 
 _FASTER = 200
@@ -26,7 +24,7 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([__name__])
 
 
-class BatchesProcess:
+class BatchesProcess(KilledAt):
     """One run: it catches up with `missed`, then hears `live`, each message by itself.
 
     `place` is where it kills itself, at its `nth` pass, or nowhere.
@@ -42,18 +40,7 @@ class BatchesProcess:
         nth: int = 1,
     ) -> None:
         said = (str(folder), agent_address, list(missed), list(live), place, nth)
-        self._process: BaseProcess = _CONTEXT.Process(target=_run, args=said, daemon=True)
-        self._process.start()
-
-    async def killed(self, within_s: float = 20.0) -> None:
-        """Return once it has killed itself."""
-        await asyncio.to_thread(self._process.join, within_s)
-        assert self._process.exitcode == -signal.SIGKILL, f"ended with {self._process.exitcode}"
-
-    async def kill(self) -> None:
-        """SIGKILL, wherever it is."""
-        self._process.kill()
-        await asyncio.to_thread(self._process.join, 10)
+        super().__init__(_CONTEXT.Process(target=_run, args=said, daemon=True))
 
 
 class _FastClock:
@@ -75,7 +62,7 @@ def _run(folder: str, address: str, missed: list[Message], live: list[Message], 
     log = os.open(path / "process.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    asyncio.run(_hear(path, address, missed, live, _killer(place, nth)))
+    asyncio.run(_hear(path, address, missed, live, killer(place, nth)))
 
 
 async def _hear(
@@ -100,14 +87,3 @@ async def _hear(
             await rooms.batching.take([message])
             await asyncio.sleep(0)
         await asyncio.Event().wait()
-
-
-def _killer(place: str, nth: int) -> Callable[[str], None]:
-    passed: Counter[str] = Counter()
-
-    def reached(name: str) -> None:
-        passed[name] += 1
-        if name == place and passed[name] == nth:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return reached

@@ -5,25 +5,22 @@ What leaves is written to a file, each as a line, before the wire answers, as Wh
 
 import asyncio
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.fakes.killed_at import KilledAt, killer
 from tests.fakes.whatsapp_account import Sent
 from tests.fakes.whatsapp_desk import account_of_ann, desk_at, text
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([__name__])
-WITHIN_S = 20.0
 
 
-def send_and_be_killed(folder: Path, place: str, request_id: str) -> None:
+async def send_and_be_killed(folder: Path, place: str, request_id: str) -> None:
     """Send; return once the process has killed itself at `place`."""
-    process = _CONTEXT.Process(target=_send, args=(str(folder), place, request_id), daemon=True)
-    process.start()
-    process.join(WITHIN_S)
-    assert process.exitcode == -signal.SIGKILL, f"ended with {process.exitcode}"
+    await KilledAt(
+        _CONTEXT.Process(target=_send, args=(str(folder), place, request_id), daemon=True)
+    ).killed()
 
 
 def left(folder: Path) -> list[str]:
@@ -33,15 +30,7 @@ def left(folder: Path) -> list[str]:
 
 
 def _send(folder: str, place: str, request_id: str) -> None:
-    asyncio.run(_sent(Path(folder), _killer(place), request_id))
-
-
-def _killer(place: str) -> Callable[[str], None]:
-    def reached(here: str) -> None:
-        if here == place:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return reached
+    asyncio.run(_sent(Path(folder), killer(place), request_id))
 
 
 async def _sent(folder: Path, reached: Callable[[str], None], request_id: str) -> None:

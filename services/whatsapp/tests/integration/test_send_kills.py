@@ -1,6 +1,5 @@
 """SIGKILL at each place between a call, its record, the send and its outcome: nothing is ever sent twice."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from tests.fakes.whatsapp_sender import left, send_and_be_killed
 async def test_the_same_id_after_a_kill_gets_an_answer_and_sends_nothing(
     tmp_path: Path, place: str, state: SendState, count: int
 ) -> None:
-    await asyncio.to_thread(send_and_be_killed, tmp_path, place, "1")
+    await send_and_be_killed(tmp_path, place, "1")
 
     async with desk_at(tmp_path) as desk:
         answer = await desk.sending.send("1", text())
@@ -36,7 +35,7 @@ async def test_the_same_id_after_a_kill_gets_an_answer_and_sends_nothing(
 
 
 async def test_other_ids_are_sent_after_a_kill(tmp_path: Path) -> None:
-    await asyncio.to_thread(send_and_be_killed, tmp_path, "sending", "1")
+    await send_and_be_killed(tmp_path, "sending", "1")
 
     async with desk_at(tmp_path) as desk:
         answer = await desk.sending.send("2", text())
