@@ -10,13 +10,13 @@ from itertools import pairwise
 
 from onechat.agent.v1 import delivery_pb2, event_pb2
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_ECHO, MESSAGE_KIND_TOOL
-from onechat.memory.v1 import message_pb2
+from onechat.memory.v1 import memory_service_pb2, message_pb2
 from onechat_agent.prompts.remarks import MAY_BE_EMPTY
 from onechat_telegram.adapters.markdown import render
 from onechat_telegram.domain.pieces import pieces_of
 from onechat_telegram.domain.wording import REPEAT_MARK
 
-from tests.fakes.five_services_chat import ENDS, Chat
+from tests.fakes.five_services_chat import CALL_S, ENDS, Chat, again
 from tests.system.conversation import WHATSAPP, Message
 
 
@@ -38,6 +38,19 @@ def whole(messages: Sequence[message_pb2.Message]) -> list[Whole]:
         if message.part > 1:
             text = found.pop().text + text
         found.append(Whole(key=message.key, kind=message.kind, text=text, turn=message.turn))
+    return found
+
+
+async def logs_of(chat: Chat) -> dict[str, list[Whole]]:
+    """All logs, by the names of their agents."""
+    answer = await again(lambda: chat.memory.ListLogs(memory_service_pb2.ListLogsRequest(), timeout=CALL_S))
+    found = {}
+    for log in answer.logs:
+        messages: list[message_pb2.Message] = []
+        request = memory_service_pb2.ListMessagesRequest(log_id=log.log_id)
+        async for part in chat.memory.ListMessages(request, timeout=CALL_S * 4):
+            messages += part.messages
+        found[log.label] = whole(messages)
     return found
 
 

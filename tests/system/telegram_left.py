@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from onechat.agent.v1 import event_pb2
-from onechat.memory.v1 import memory_service_pb2, message_pb2
 from onechat_telegram.domain.admissions import GONE
 from onechat_telegram.domain.wording import REPEAT_MARK
 
 from tests.fakes.bot_api import OWNER
 from tests.fakes.five_services import FiveServices
-from tests.fakes.five_services_chat import CALL_S, Chat, again
-from tests.system.invariants import Whole, of_calls, of_deliveries, of_events, of_telegram, whole
+from tests.system.invariants import Whole, logs_of, of_calls, of_deliveries, of_events, of_telegram
 from tests.system.telegram_run import TelegramRun
 from tests.system.telegram_script import IN_GROUP, UNHEARD, WORD, Kind, Thing
 
@@ -25,7 +23,7 @@ _ROOT = "One"
 async def complaints(run: TelegramRun, said: Sequence[Thing]) -> list[str]:
     """Sentences; none after a sound run."""
     kept = await run.chat.kept_events()
-    logs = await _logs(run.chat)
+    logs = await logs_of(run.chat)
     deliveries = await run.chat.deliveries()
     shown = run.api.texts()
     user = [event for event in kept if event.audience == "user"]
@@ -48,19 +46,6 @@ def _is_from_the_gateway(text: str) -> bool:
     """Whether it is no agent's reply: what a command answers, a question with buttons, how it ended."""
     begins = ("There is no proposal 9", "Proposal ", "I was added", "I serve", "I have left", GONE)
     return text.startswith(begins)
-
-
-async def _logs(chat: Chat) -> dict[str, list[Whole]]:
-    """All logs, by the names of their agents."""
-    answer = await again(lambda: chat.memory.ListLogs(memory_service_pb2.ListLogsRequest(), timeout=CALL_S))
-    found = {}
-    for log in answer.logs:
-        messages: list[message_pb2.Message] = []
-        request = memory_service_pb2.ListMessagesRequest(log_id=log.log_id)
-        async for part in chat.memory.ListMessages(request, timeout=CALL_S * 4):
-            messages += part.messages
-        found[log.label] = whole(messages)
-    return found
 
 
 def _of_logs(logs: dict[str, list[Whole]], said: Sequence[Thing]) -> Iterator[str]:

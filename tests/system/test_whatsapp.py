@@ -17,7 +17,8 @@ import pytest
 
 from tests.fakes.commit_points import commit_sites
 from tests.fakes.five_services import REPOSITORY, Forks
-from tests.system.whatsapp_left import SENT, UNKNOWN, complaints, logs_of, outcomes
+from tests.system.invariants import logs_of
+from tests.system.whatsapp_left import SENT, UNKNOWN, complaints, outcomes
 from tests.system.whatsapp_points import COMMITS, OTHERS, PLACES, QUICK, points
 from tests.system.whatsapp_run import WITHIN_S, WhatsAppRun, rise, whatsapp_in, while_rising
 from tests.system.whatsapp_script import ROOT, ROUTED, SENDS, WORD, Kind, Words

@@ -11,10 +11,8 @@ from itertools import pairwise
 from typing import Final
 
 from onechat.common.v1.message_kind_pb2 import MESSAGE_KIND_TOOL
-from onechat.memory.v1 import memory_service_pb2, message_pb2
 
-from tests.fakes.five_services_chat import CALL_S, Chat, again
-from tests.system.invariants import Whole, of_calls, of_deliveries, of_events, whole
+from tests.system.invariants import Whole, logs_of, of_calls, of_deliveries, of_events
 from tests.system.whatsapp_run import WhatsAppRun
 from tests.system.whatsapp_script import ASKED, HOUSE, ROOT, ROUTED, SENDS, WORD, Kind, Thing
 
@@ -39,19 +37,6 @@ async def complaints(run: WhatsAppRun) -> list[str]:
         *_of_the_account(run),
         *(f"the model refused: {refusal}" for refusal in run.model.refusals()),
     ]
-
-
-async def logs_of(chat: Chat) -> dict[str, list[Whole]]:
-    """All logs, by the names of their agents."""
-    answer = await again(lambda: chat.memory.ListLogs(memory_service_pb2.ListLogsRequest(), timeout=CALL_S))
-    found = {}
-    for log in answer.logs:
-        messages: list[message_pb2.Message] = []
-        request = memory_service_pb2.ListMessagesRequest(log_id=log.log_id)
-        async for part in chat.memory.ListMessages(request, timeout=CALL_S * 4):
-            messages += part.messages
-        found[log.label] = whole(messages)
-    return found
 
 
 def heard_in(log: Sequence[Whole]) -> list[str]:
